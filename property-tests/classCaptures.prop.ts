@@ -13,8 +13,28 @@ afterAll(() => session.stop())
 
 const ROWS = 6
 
+/** A class of one method that captures a variable of its own, and what changes that variable: methods of two such classes have one text. */
+function counted() {
+  let step = 3
+  class Counted {
+    get next(): number {
+      return step + 1
+    }
+    stepped(v: number): number {
+      return v * step
+    }
+    static back(v: number): number {
+      return v - step
+    }
+  }
+  return { Counted, raise: () => step++ }
+}
+
 /** Classes and instances of their own for each case. */
 function program() {
+  const [one, another] = [counted(), counted()]
+  const place = new one.Counted()
+  const { Counted } = one
   let factor = 2
   let shift = 1
   class Base {
@@ -56,6 +76,8 @@ function program() {
     made: (v: number) => new Sensor().filtered(v),
     secret: (v: number) => secret.at(v),
     static: (v: number) => Sensor.unit(v),
+    stepped: (v: number) => place.stepped(v) + place.next,
+    stepsMade: (v: number) => new Counted().stepped(v) + Counted.back(v),
   }
   const changes = {
     field: () => sensor.gain++,
@@ -73,9 +95,20 @@ function program() {
     private: () => secret.raise(),
     prototype: () => Object.setPrototypeOf(sensor, { filtered: (v: number) => v + 100, scaled: (v: number) => v }),
     base: () => Object.setPrototypeOf(Sensor.prototype, Other.prototype),
+    stepped: () => takeMembers(one.Counted.prototype, another.Counted.prototype),
+    statics: () => takeMembers(one.Counted, another.Counted),
+    step: () => one.raise(),
+    stepOfAnother: () => another.raise(),
     nothing: () => 0,
   }
   return { bodies, changes }
+}
+
+/** Gives an object the methods and getters of another. */
+function takeMembers(to: object, from: object): void {
+  for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(from))) {
+    if (!['constructor', 'prototype', 'length', 'name'].includes(name)) Object.defineProperty(to, name, member)
+  }
 }
 
 const { bodies, changes } = program()

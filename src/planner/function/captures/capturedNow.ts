@@ -27,6 +27,8 @@ export type CapturedState = readonly unknown[]
 const MOST_ITEMS = 20_000
 const MOST_PROPERTIES = 500
 const MOST_FUNCTIONS = 8
+/** Most methods with free names, of which most capture what their class does and take a look of the inspector all the same. */
+const MOST_METHODS = 32
 
 /**
  * Returns the state of the function's captures and its `env`; undefined where a change might not show in it: in an object with a prototype
@@ -38,7 +40,7 @@ export function capturedNow(
   isHandle: (value: unknown) => boolean,
 ): CapturedState | undefined {
   const inEnv = Object.entries(env)
-  const reading: Reading = { items: [inEnv.length], isHandle, seen: new Set(), properties: 0, functions: 0 }
+  const reading: Reading = { items: [inEnv.length], isHandle, seen: new Set(), properties: 0, functions: 0, methods: 0 }
   for (const [name, value] of inEnv) {
     reading.items.push(name)
     if (!readValue(reading, value)) return undefined
@@ -56,6 +58,7 @@ interface Reading {
   readonly seen: Set<unknown>
   properties: number
   functions: number
+  methods: number
 }
 
 /** Notes a value and what it holds; false where some of that cannot be compared. */
@@ -159,7 +162,7 @@ function giving({ node }: ClassSource): FunctionNode {
 const CLASS_ITSELF: ReadonlySet<string | symbol> = new Set(['length', 'name', 'prototype'])
 const PROTOTYPE_ITSELF: ReadonlySet<string | symbol> = new Set(['constructor'])
 
-/** Notes functions that stand in the text of their class, others with what they capture, and values. */
+/** Notes functions with what they capture, and values. A method whose text stands in the class may have been made by another with that text. */
 function readMembers(reading: Reading, of: object, { text }: ClassSource, without: ReadonlySet<string | symbol>): boolean {
   const names = Reflect.ownKeys(of).filter((name) => !without.has(name))
   reading.properties += names.length
@@ -169,13 +172,20 @@ function readMembers(reading: Reading, of: object, { text }: ClassSource, withou
     const { value, get, set } = ownProperty(of, name) ?? {}
     reading.items.push(name)
     return [value, get, set].every((one: unknown) => {
-      if (typeof one === 'function' && !hasTraps(one) && text.includes(Function.prototype.toString.call(one))) {
-        reading.items.push(one)
-        return true
-      }
-      return readValue(reading, one)
+      const isMethod = typeof one === 'function' && !hasTraps(one) && text.includes(Function.prototype.toString.call(one))
+      return isMethod ? readMethod(reading, one as AnyFunction) : readValue(reading, one)
     })
   })
+}
+
+function readMethod(reading: Reading, method: AnyFunction): boolean {
+  reading.items.push(method)
+  if (reading.seen.has(method)) return true
+  reading.seen.add(method)
+  const free = freeNamesOf(method)
+  return (
+    typeof free !== 'string' && (free.names.free.size === 0 || (++reading.methods <= MOST_METHODS && readMeanings(reading, free.meanings)))
+  )
 }
 
 function ownProperty(object: object, name: string | symbol): PropertyDescriptor | undefined {
