@@ -27,14 +27,17 @@ function counted() {
       return v - step
     }
   }
-  return { Counted, raise: () => step++ }
+  class Begun {
+    readonly first = step
+  }
+  return { Counted, Begun, raise: () => step++ }
 }
 
 /** Classes and instances of their own for each case. */
 function program() {
   const [one, another] = [counted(), counted()]
   const place = new one.Counted()
-  const { Counted } = one
+  const { Counted, Begun } = one
   let factor = 2
   let shift = 1
   class Base {
@@ -53,6 +56,9 @@ function program() {
     }
     raw(v: number): number {
       return v * 3 + this.gain
+    }
+    doubled(v: number): number {
+      return v * 2
     }
     filtered(v: number): number {
       return this.scaled(v) * factor + this.first
@@ -78,6 +84,8 @@ function program() {
     static: (v: number) => Sensor.unit(v),
     stepped: (v: number) => place.stepped(v) + place.next,
     stepsMade: (v: number) => new Counted().stepped(v) + Counted.back(v),
+    firstStep: (v: number) => v + new Begun().first,
+    raw: (v: number) => sensor.raw(v),
   }
   const changes = {
     field: () => sensor.gain++,
@@ -89,11 +97,13 @@ function program() {
         return v - this.gain * factor
       }),
     anotherMethod: () => (Sensor.prototype.filtered = Sensor.prototype.raw),
+    rawIsDoubled: () => (Sensor.prototype.raw = Sensor.prototype.doubled),
     baseMethod: () => (Base.prototype.scaled = (v: number) => v * v),
     getter: () => Object.defineProperty(Sensor.prototype, 'first', { get: () => 9, configurable: true }),
     static: () => (Sensor.unit = (v: number) => -v),
     private: () => secret.raise(),
-    prototype: () => Object.setPrototypeOf(sensor, { filtered: (v: number) => v + 100, scaled: (v: number) => v }),
+    prototype: () =>
+      Object.setPrototypeOf(sensor, { filtered: (v: number) => v + 100, scaled: (v: number) => v, raw: (v: number) => v - 1 }),
     base: () => Object.setPrototypeOf(Sensor.prototype, Other.prototype),
     stepped: () => takeMembers(one.Counted.prototype, another.Counted.prototype),
     statics: () => takeMembers(one.Counted, another.Counted),

@@ -15,6 +15,7 @@ import type {
   Rounding,
 } from './emitter.ts'
 import { BIGINT, BITS, COMPARE, FLOAT, INTEGER } from './instructions.ts'
+import { exactInverse } from './operators.ts'
 import {
   areUnsigned,
   asF64,
@@ -91,6 +92,8 @@ export class ScalarEmitter<Scope extends ScalarScope = ScalarScope> implements N
 
   float(operation: FloatOperation, ...operands: readonly Value[]): Value {
     const [a, b] = operands
+    const inverse = operation === '/' ? exactInverse(b?.literal) : undefined
+    if (a !== undefined && inverse !== undefined) return { type: F64, code: [asF64(a), I.f64Const(inverse), ...FLOAT['*'].f64] }
     const whole = a && b && wholeResult(operation, a.type, b.type)
     const type: Value['type'] = whole === undefined ? F64 : { kind: 'f64', maybe: false, whole }
     return { type, code: [...operands.map(asF64), ...FLOAT[operation].f64] }

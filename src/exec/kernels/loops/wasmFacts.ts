@@ -97,6 +97,7 @@ export function factsWhen(w: KernelWriter, test: Expr, truth: boolean): Facts {
       given(w, left, () => factsWhen(w, test.right, truth)),
     )
   }
+  if (test.kind === 'Local') return bounded(w, test, truth ? '!==' : '===', { kind: 'Literal', value: 0, span: test.span })
   if (test.kind !== 'Binary') return NO_FACTS
   const multiples = multiplesWhen(test, truth)
   const operator = truth ? test.operator : NEGATED[test.operator]

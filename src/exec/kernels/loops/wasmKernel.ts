@@ -12,12 +12,13 @@ import type { Span } from '../../../core/span.ts'
 import { type Code, I, OP } from '../../kir/instructions.ts'
 import type { Import, KernelModule } from '../../kir/kernelModule.ts'
 import type { LocalNames } from '../../kir/text.ts'
-import { HIGHEST, LOWEST, NotCompiled, type WasmType } from '../expressions/types.ts'
+import { F64, HIGHEST, isInteger, LOWEST, NotCompiled, type WasmType } from '../expressions/types.ts'
 import { draws, drawsApart } from '../math/drawsApart.ts'
 import { generatorsOf } from '../math/wasmDraws.ts'
 import { withElementBounds } from '../passes/boundHoisting.ts'
 import { withCodedTexts } from '../passes/codedTexts.ts'
 import { runs } from '../passes/iterationRuns.ts'
+import { fewerVersions, versionsOf, withVersions } from '../passes/loopVersioning.ts'
 import { withPresence } from '../passes/presence.ts'
 import { overlappedBody } from '../passes/softwarePipelining.ts'
 import { touchAhead } from '../passes/softwarePrefetch.ts'
@@ -50,6 +51,9 @@ const PARTS: WriterParts = { block, emitter: (w) => new LoopEmitter(w) }
 /** The most rounds of type inference for the locals. */
 const MOST_ROUNDS = 16
 
+/** How often versions of loops are written; after each, variables that turned out to be doubles have none. */
+const MOST_VERSIONINGS = 3
+
 /** How often types that have settled are narrowed: what is assigned from a local that was narrowed is narrowed after it. */
 const MOST_NARROWINGS = 4
 
@@ -57,36 +61,60 @@ const MOST_NARROWINGS = 4
 export function wasmKernel(given: WasmTarget): WasmCode | { readonly because: string; readonly span: Span | undefined } {
   try {
     const target = targetOf(given)
-    const locals = new Map<string, WasmType>()
-    const elements = firstElements(target)
-    // code written before the types settle is discarded, and vectorization changes no types: drafts are scalar
-    let isDraft = assignedIn(target.ir).size > 0 || elements.size > 0
-    let isPlain = false
-    let narrowings = 0
-    for (let round = 0; round < MOST_ROUNDS; ) {
-      const writer = new KernelWriter(target, locals, elements, PARTS, { round, isDraft, isPlain })
-      writer.generators = generatorsOf(writer)
-      const body = unlessItMayFail(writer)
-      if (body === undefined) {
-        isPlain = true
-        continue
-      }
-      writer.settle()
-      if (!isDraft && !writer.widened) return moduleOf(writer, body)
-      // widened types that have settled are narrowed to the values that are assigned under them
-      const narrowed = writer.grows || narrowings === MOST_NARROWINGS ? [] : narrower(writer)
-      if (narrowed.length > 0) narrowings++
-      for (const [name, type] of narrowed) locals.set(name, type)
-      isDraft = writer.grows || narrowed.length > 0
-      if (writer.widened) round++
-    }
-    return { because: 'the types of its variables do not settle', span: undefined }
+    const first = compiled(target)
+    return 'because' in first ? first : (withIntegers(target, first) ?? first)
   } catch (error) {
     if (error instanceof NotCompiled) return { because: error.message, span: error.span }
     // stack overflow: code is written and read by recursion as deep as its nesting
     if (error instanceof RangeError) return { because: 'it is too large', span: undefined }
     throw error
   }
+}
+
+type Compiled = WasmCode & { readonly locals: ReadonlyMap<string, WasmType> }
+
+/** Compiles a body with versions of its loops for integers; undefined where it has none, or their variables turn out to be doubles. */
+function withIntegers(target: WasmTarget, { locals, loops }: Compiled): Compiled | undefined {
+  // lanes of iterations compute doubles
+  if (loops.some(({ nested }) => nested === true)) return undefined
+  let versions = versionsOf(target.ir, locals)
+  for (let tries = 0; tries < MOST_VERSIONINGS && versions.size > 0; tries++) {
+    const { ir, names } = withVersions(target.ir, versions)
+    const code = compiled({ ...target, ir })
+    if ('because' in code) return undefined
+    const isDouble = (held: string | undefined): boolean => held === undefined || !isInteger(code.locals.get(held) ?? F64)
+    const others = [...names].map(([loop, held]) => [loop, [...held].filter(([, copy]) => isDouble(copy)).map(([name]) => name)] as const)
+    if (others.every(([, doubles]) => doubles.length === 0)) return code
+    versions = fewerVersions(target.ir, versions, new Map(others))
+  }
+  return undefined
+}
+
+function compiled(target: WasmTarget): Compiled | { readonly because: string; readonly span: Span | undefined } {
+  const locals = new Map<string, WasmType>()
+  const elements = firstElements(target)
+  // code written before the types settle is discarded, and vectorization changes no types: drafts are scalar
+  let isDraft = assignedIn(target.ir).size > 0 || elements.size > 0
+  let isPlain = false
+  let narrowings = 0
+  for (let round = 0; round < MOST_ROUNDS; ) {
+    const writer = new KernelWriter(target, locals, elements, PARTS, { round, isDraft, isPlain })
+    writer.generators = generatorsOf(writer)
+    const body = unlessItMayFail(writer)
+    if (body === undefined) {
+      isPlain = true
+      continue
+    }
+    writer.settle()
+    if (!isDraft && !writer.widened) return { ...moduleOf(writer, body), locals }
+    // widened types that have settled are narrowed to the values that are assigned under them
+    const narrowed = writer.grows || narrowings === MOST_NARROWINGS ? [] : narrower(writer)
+    if (narrowed.length > 0) narrowings++
+    for (const [name, type] of narrowed) locals.set(name, type)
+    isDraft = writer.grows || narrowed.length > 0
+    if (writer.widened) round++
+  }
+  return { because: 'the types of its variables do not settle', span: undefined }
 }
 
 /** Returns the locals whose bounds were widened to 32 bits, with the narrower types of their values. */
