@@ -64,6 +64,15 @@ export interface Access extends WriteAccess {
 /** Leaves out splits, and rows of splits, that cannot satisfy the predicate, as far as the source knows beside statistics; the others stay in their order. */
 export type RuleOut = (source: ArraySource, splits: readonly SourceSplit[], predicate: ColumnPredicate) => Promise<readonly SourceSplit[]>
 
+/** Checks that the files of which no split is left to be read are what they were. SourceError where one has changed, or is gone. */
+export type CheckUnread = (source: ArraySource, left: readonly SourceSplit[]) => Promise<void>
+
+/** What is asked of files before a plan reads them. */
+export interface FileFilters {
+  readonly ruleOut: RuleOut
+  readonly checkUnread: CheckUnread
+}
+
 /** Numbers for texts of which nothing else is asked. */
 export interface TextNumbers {
   /** The number of each of `count` texts that lie behind their lengths, and 0 behind them; undefined where a text has none, or the bytes are no such texts. */

@@ -22,7 +22,7 @@ import { tableMemory } from '../exec/tables/columns/tableMemory.ts'
 import { Executor } from '../exec/tables/executor.ts'
 import type { ExecutorEvent } from '../exec/tables/executorOptions.ts'
 import { ArrayStore } from '../exec/tables/store/arrayStore.ts'
-import { ruleOutInParquet as ruleOut } from '../io/parquet/filters/ruleOut.ts'
+import { parquetFilters as filters } from '../io/parquet/filters/ruleOut.ts'
 import type { ReadOptions } from '../io/reading.ts'
 import { readSplit } from '../io/readSplit.ts'
 import { requireCompiled } from '../planner/function/requireCompiled.ts'
@@ -74,7 +74,7 @@ export function composed(
   const pool = sessionPool(workers, arena, events)
   const tables = tableMemory(arena)
   const spill = sessionSpill(options)
-  const running = { spill, pool, arena, readSplit, ruleOut, lower, onEvent: (event: ExecutorEvent) => events.next(event), stopped }
+  const running = { spill, pool, arena, readSplit, filters, lower, onEvent: (event: ExecutorEvent) => events.next(event), stopped }
   const executor = spark?.executor(running, { memory: tables, events }) ?? new Executor(running)
   const functions = new RowFunctions()
   const ledger = checkpoint === undefined ? undefined : ledgerOf(checkpoint, arena, events)

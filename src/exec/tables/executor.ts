@@ -77,10 +77,10 @@ export class Executor {
   /** The physical plan to run, once filters of its files were asked. */
   private async planToRun(plan: LogicalPlan, how?: { readonly first?: boolean; readonly all?: boolean }): Promise<PhysicalPlan> {
     const physical = this.options.lower(plan, how)
-    const { ruleOut } = this.options
-    if (ruleOut !== undefined) await askFilters(physical, ruleOut)
-    if (ruleOut !== undefined && physical.kind === 'PipelineExec' && physical.ofFewRows)
-      await askFilters(physical.ofFewRows.filters, ruleOut)
+    const { filters } = this.options
+    if (filters !== undefined) await askFilters(physical, filters)
+    if (filters !== undefined && physical.kind === 'PipelineExec' && physical.ofFewRows)
+      await askFilters(physical.ofFewRows.filters, filters)
     return physical
   }
 
@@ -90,7 +90,7 @@ export class Executor {
     { filters, fetch, plan: ofFew }: FewRows,
     options: RunOptions,
   ): Promise<readonly Batch[] | undefined> {
-    if (this.options.ruleOut !== undefined) await askFilters(filters, this.options.ruleOut)
+    if (this.options.filters !== undefined) await askFilters(filters, this.options.filters)
     const sample = sampleOf(filters, this.options.smallRows ?? SMALL_ROWS)
     if (sample === undefined) return undefined
     const { record, ...unrecorded } = options

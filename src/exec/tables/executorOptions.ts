@@ -1,6 +1,6 @@
 /** The options of the executor, and of one run. */
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
-import type { ReadSplit, RuleOut } from '../../core/ports.ts'
+import type { FileFilters, ReadSplit } from '../../core/ports.ts'
 import type { SessionEvent } from '../../core/sessionEvent.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -16,8 +16,8 @@ export interface ExecutorOptions {
   readonly pool: WorkerPool
   readonly arena: Arena
   readonly readSplit: ReadSplit
-  /** Asks filters of files before a plan runs; without it, statistics alone rule out splits. */
-  readonly ruleOut?: RuleOut
+  /** Asks filters of files before a plan runs; without them, statistics alone rule out splits. */
+  readonly filters?: FileFilters
   /** The physical planner, `planner/physical/lower.ts`. */
   readonly lower: (plan: LogicalPlan, options?: { readonly first?: boolean; readonly all?: boolean }) => PhysicalPlan
   readonly onEvent?: (event: ExecutorEvent) => void

@@ -15,7 +15,7 @@ import { type ElementType, type Field, fieldsOf, typeText } from '../../core/dat
 import { Bug } from '../../core/errors.ts'
 import type { ArraySource } from '../../core/plan/logicalPlan.ts'
 import { type ColumnPredicate, mayHold } from '../../core/plan/predicate.ts'
-import type { RuleOut } from '../../core/ports.ts'
+import type { FileFilters } from '../../core/ports.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -62,19 +62,21 @@ export function splitsRead(scan: Scan): readonly SourceSplit[] {
   return known
 }
 
-/** Asks filters and indexes of files which splits, and which of their rows, the predicates of a plan's scans need; what they rule out is not among `splitsRead` from then on. */
-export async function askFilters(plan: PhysicalPlan, ruleOut: RuleOut): Promise<void> {
+/** Asks filters and indexes of files which splits, and which of their rows, the predicates of a plan's scans need; what they rule out is not among `splitsRead` from then on. SourceError where a file of which nothing is left has changed. */
+export async function askFilters(plan: PhysicalPlan, filters: FileFilters): Promise<void> {
   if (plan.kind !== 'ScanExec') {
-    await allOf(inputsOf(plan).map((input) => askFilters(input, ruleOut)))
+    await allOf(inputsOf(plan).map((input) => askFilters(input, filters)))
     return
   }
   const { source, predicate } = plan
   if (predicate === undefined) return
   const known = filtered.get(source) ?? new WeakMap<ColumnPredicate, readonly SourceSplit[]>()
-  if (known.has(predicate)) return
-  known.set(predicate, await ruleOut(source, splitsRead(plan), predicate))
-  filtered.set(source, known)
-  read.delete(plan)
+  if (!known.has(predicate)) {
+    known.set(predicate, await filters.ruleOut(source, splitsRead(plan), predicate))
+    filtered.set(source, known)
+    read.delete(plan)
+  }
+  await filters.checkUnread(source, splitsRead(plan))
 }
 
 /** The splits that filters leave of a source's for a predicate. */

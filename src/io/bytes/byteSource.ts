@@ -52,12 +52,29 @@ export async function openSame({ path, stamp, at = path }: Opened, access: Acces
   const bytes = await openBytes(at, access)
   if (bytes.stamp === stamp) return bytes
   await bytes.close()
-  throw new SourceError(`${path} changed since it was opened. Open it again.`, path)
+  throw changed(path)
 }
 
-/** Checks that a file is what it was, for who needs no bytes of it, where that takes no request. */
-export async function checkSame(file: Opened, access?: Access): Promise<void> {
-  if (!isUrl(file.path) && !isS3(file.path)) await (await openSame(file, access)).close()
+/** Checks that a file is what it was, for who needs no bytes of it, where that takes no request. SourceError where it is another, or gone. */
+export async function checkSame(file: Opened, access: Access = {}): Promise<void> {
+  const { path, stamp, at = path } = file
+  if (isUrl(path) || isS3(path)) return
+  if (access.given !== undefined && Object.hasOwn(access.given, at)) return await (await openSame(file, access)).close()
+  try {
+    if (stampOf(await stat(at)) === stamp) return
+  } catch (error) {
+    throw fileError(path, error)
+  }
+  throw changed(path)
+}
+
+function changed(path: string): SourceError {
+  return new SourceError(`${path} changed since it was opened. Open it again.`, path)
+}
+
+/** What tells a file from what was there before, or after, by the time of its last change. */
+function stampOf({ size, mtimeMs }: Pick<Info, 'size' | 'mtimeMs'>): string {
+  return `${size}:${mtimeMs}`
 }
 
 async function openOwn(path: string, access: Access): Promise<ByteSource> {
@@ -119,7 +136,7 @@ async function openFile(path: string, { signal, waits }: Access): Promise<ByteSo
     if (info.size === 0) await checkEmpty(handle, path)
     return {
       size: info.size,
-      stamp: `${info.size}:${info.mtimeMs}`,
+      stamp: stampOf(info),
       version: versionOf(info, asked),
       async read(start, end, into) {
         const bytes = into !== undefined && into.length >= end - start ? into.subarray(0, end - start) : new Uint8Array(end - start)

@@ -7,11 +7,12 @@
  * are as the file's writer made them. What is odd, damaged or unknown leaves out nothing.
  */
 import type { ColumnPredicate } from '../../../core/plan/predicate.ts'
-import type { RuleOut } from '../../../core/ports.ts'
+import type { CheckUnread, FileFilters, RuleOut } from '../../../core/ports.ts'
 import type { SourceSplit } from '../../../core/sourceParts.ts'
-import { isUrl, openBytes } from '../../bytes/byteSource.ts'
+import { checkSame, isUrl, openBytes } from '../../bytes/byteSource.ts'
+import { inGroups, OPENED_AT_ONCE } from '../../bytes/inGroups.ts'
 import type { ByteSource } from '../../bytes/source.ts'
-import type { GroupDetail } from '../describe.ts'
+import type { FileDetail, GroupDetail } from '../describe.ts'
 import { type PartsOfSplits, partsByIndex } from '../pageIndex/parts.ts'
 import { ruledOutByBlooms } from './bloomFilters.ts'
 
@@ -31,6 +32,18 @@ export const ruleOutInParquet: RuleOut = async ({ kind, given }, splits, predica
     for (const [split, left] of await partsIn({ path, stamp, given }, own, predicate)) parts.set(split, left)
   return parts.size === 0 ? splits : splits.flatMap((split) => parts.get(split) ?? [split])
 }
+
+/** Checks the files of which filters and statistics leave nothing: what was known of them is of what was there. */
+const checkUnread: CheckUnread = async ({ kind, splits, given }, left) => {
+  if (kind !== 'parquet' || left.length === splits.length) return
+  const fileOf = ({ detail }: SourceSplit): FileDetail => (detail as GroupDetail).file // of a Parquet file
+  const read = new Set(left.map((split) => fileOf(split).path))
+  const unread = new Map<string, FileDetail>()
+  for (const file of splits.map(fileOf)) if (!read.has(file.path)) unread.set(file.path, file)
+  await inGroups([...unread.values()], OPENED_AT_ONCE, (file) => checkSame(file, { given }))
+}
+
+export const parquetFilters: FileFilters = { ruleOut: ruleOutInParquet, checkUnread }
 
 interface SameFile {
   readonly path: string
