@@ -24,27 +24,39 @@ interface Row {
 }
 
 type Table = Awaited<ReturnType<typeof session.readParquet<Row>>>
-const QUESTIONS: readonly {
-  readonly of: (table: Table, from: number) => Promise<unknown>
+interface Question {
+  /** Makes the chain once, which may be asked several times. */
+  readonly of: (table: Table, from: number) => () => Promise<unknown>
   readonly plain: (rows: readonly Row[], from: number) => unknown
-}[] = [
-  { of: (t) => t.count(), plain: (rows) => rows.length },
-  { of: (t, from) => t.filter((r) => r.id >= from).count(), plain: (rows, from) => rows.filter((r) => r.id >= from).length },
-  { of: (t, from) => t.filter((r) => r.id >= from).collect(), plain: (rows, from) => rows.filter((r) => r.id >= from) },
+}
+const QUESTIONS: readonly Question[] = [
+  { of: (t) => () => t.count(), plain: (rows) => rows.length },
   {
-    of: (t, from) =>
-      t
-        .filter((r) => r.id === from)
-        .map((r) => r.place)
-        .collect(),
+    of: (t, from) => {
+      const chain = t.filter((r) => r.id >= from)
+      return () => chain.count()
+    },
+    plain: (rows, from) => rows.filter((r) => r.id >= from).length,
+  },
+  {
+    of: (t, from) => {
+      const chain = t.filter((r) => r.id >= from)
+      return () => chain.collect()
+    },
+    plain: (rows, from) => rows.filter((r) => r.id >= from),
+  },
+  {
+    of: (t, from) => {
+      const chain = t.filter((r) => r.id === from).map((r) => r.place)
+      return () => chain.collect()
+    },
     plain: (rows, from) => rows.filter((r) => r.id === from).map((r) => r.place),
   },
   {
-    of: (t, from) =>
-      t
-        .filter((r) => r.id < from)
-        .map((r) => r.id)
-        .sum(),
+    of: (t, from) => {
+      const chain = t.filter((r) => r.id < from).map((r) => r.id)
+      return () => chain.sum()
+    },
     plain: (rows, from) => rows.filter((r) => r.id < from).reduce((sum, r) => sum + r.id, 0),
   },
 ]
@@ -70,15 +82,17 @@ test('a file that was written anew is refused, also where what was known of it l
         }
         const rows = files.flatMap(({ first, count }) => rowsFrom(first, count))
         const table = await session.readParquet<Row>(paths)
-        for (const { question, from, isAskedBefore } of asked)
-          if (isAskedBefore) expect(await QUESTIONS[question]?.of(table, from)).toEqual(QUESTIONS[question]?.plain(rows, from))
+        const chains = asked.map(({ question, from, isAskedBefore }) => {
+          const { of, plain } = QUESTIONS[question] as Question // one of them
+          return { answer: of(table, from), expected: plain(rows, from), isAskedBefore }
+        })
+        for (const { answer, expected, isAskedBefore } of chains) if (isAskedBefore) expect(await answer()).toEqual(expected)
         const changed = anew === null ? undefined : paths[anew.file % paths.length]
         if (anew !== null && changed !== undefined) await session.fromRows(rowsFrom(anew.first, anew.count)).writeParquet(changed)
-        for (const { question, from } of asked) {
-          const answer = QUESTIONS[question]?.of(table, from)
+        for (const { answer, expected } of chains) {
           seen[changed === undefined ? 'answers' : 'refused']++
-          if (changed === undefined) expect(await answer).toEqual(QUESTIONS[question]?.plain(rows, from))
-          else await expect(answer).rejects.toThrow(`${changed} changed since it was opened. Open it again.`)
+          if (changed === undefined) expect(await answer()).toEqual(expected)
+          else await expect(answer()).rejects.toThrow(`${changed} changed since it was opened. Open it again.`)
         }
       },
     ),

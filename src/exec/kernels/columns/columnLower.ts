@@ -5,7 +5,8 @@
  *     if (t > r.b) return 0            both results are computed,
  *     return t                         and taken lane by lane
  *
- * Only functions that cannot fail are compiled: numbers, truth values, null, bigints that become numbers or are compared, text searches.
+ * What is compiled are numbers, truth values, null, bigints that become numbers or are compared, text searches. Where a row throws, the
+ * kernel collects its lane (`ColumnWriter.thrown`), and the row loop in JavaScript does the work instead, whose error has the row.
  */
 
 import type { BinaryOperator, Callee, Expr, FunctionIr, Stmt } from '../../../core/ir/functionIr.ts'
@@ -22,7 +23,7 @@ import { elementAt, foundKey } from './columnFinds.ts'
 import { presentWhen } from './columnPresence.ts'
 import { asked, textMatches, textMethod } from './columnTexts.ts'
 import type { ColumnValue } from './columnTypes.ts'
-import { bool, choose, isDate, not, present, truth, validOf } from './columnValues.ts'
+import { and, bool, choose, isDate, not, present, truth, validOf } from './columnValues.ts'
 import type { ColumnWriter } from './columnWriter.ts'
 import { dateOf } from './madeDates.ts'
 
@@ -37,6 +38,7 @@ export interface ColumnLowering {
 export function lowerColumns(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, how: ColumnLowering = {}): ColumnValue {
   try {
     const result = new Lowering(w, ir, element, how).body(ir.body, new Map())
+    if (result === THROWS) throw new NotCompiled('it throws for each row')
     if (result === undefined) throw new NotCompiled('it may return nothing')
     return result
   } catch (error) {
@@ -90,6 +92,10 @@ const MISSING_OF_TEXT = `${OF_TEXT}missing`
 
 type Locals = Map<string, ColumnValue>
 
+/** What statements return that throw in all lanes that come to them. */
+const THROWS = Symbol('throws')
+type Returned = ColumnValue | typeof THROWS | undefined
+
 class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
   private readonly ir: FunctionIr
   private readonly element: ColumnValue
@@ -101,16 +107,16 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
   private readonly behind = new Map<string, readonly Stmt[]>()
   private statements = 0
   private locals: Locals = new Map()
+  /** The mask of lanes that come to the statement; undefined for all. */
+  private path: number | undefined
 
   constructor(w: ColumnWriter, ir: FunctionIr, element: ColumnValue, how: ColumnLowering) {
     super(w)
-    this.ir = ir
-    this.element = element
-    this.how = how
+    ;[this.ir, this.element, this.how] = [ir, element, how]
   }
 
-  /** Compiles statements to the value that they return; undefined where they may end without returning. */
-  body(stmts: readonly Stmt[], locals: Locals): ColumnValue | undefined {
+  /** Compiles statements to the value that they return; undefined where they may end without returning, THROWS where they cannot end. */
+  body(stmts: readonly Stmt[], locals: Locals): Returned {
     const outer = this.locals
     this.locals = locals
     try {
@@ -120,7 +126,7 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
     }
   }
 
-  private returned(stmts: readonly Stmt[], locals: Locals): ColumnValue | undefined {
+  private returned(stmts: readonly Stmt[], locals: Locals): Returned {
     for (const [i, stmt] of stmts.entries()) {
       if (++this.statements > MOST_STATEMENTS) throw new NotCompiled('what follows its conditions is too long', stmt.span)
       switch (stmt.kind) {
@@ -142,8 +148,13 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
           const rest = stmts.slice(i + 1)
           if (rest.some(branches) && this.assigned(stmt, test, locals)) break
           // both sides are continued with the statements after the if, so that a side may return or assign
-          const then = this.where(stmt.test, true, () => this.body([...stmt.then, ...rest], new Map(locals)))
-          const otherwise = this.where(stmt.test, false, () => this.body([...stmt.else, ...rest], new Map(locals)))
+          const side = (is: boolean, body: readonly Stmt[]): Returned =>
+            this.where<Returned>(stmt.test, is, () =>
+              this.along<Returned>(is ? test : not(this.w, test), () => this.body([...body, ...rest], new Map(locals))),
+            )
+          const [then, otherwise] = [side(true, stmt.then), side(false, stmt.else)] as const
+          if (then === THROWS) return otherwise
+          if (otherwise === THROWS) return then
           return then === undefined || otherwise === undefined ? undefined : choose(this.w, test, then, otherwise)
         }
         case 'Labeled': {
@@ -156,9 +167,11 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
           if (rest === undefined) throw new NotCompiled('it leaves a loop', stmt.span)
           return this.body(rest, locals)
         }
+        case 'Throw':
+          this.w.thrown.push(this.path ?? bool(this.w.truth(true)))
+          return THROWS
         case 'For':
         case 'Continue':
-        case 'Throw':
         case 'Write':
         case 'Add':
         case 'Accumulate':
@@ -190,6 +203,17 @@ class Lowering extends ColumnBigints implements Emitter<ColumnValue> {
     } catch (error) {
       if (error instanceof NotCompiled) return false
       throw error
+    }
+  }
+
+  /** Compiles statements that only the lanes of a mask come to. */
+  private along<T>(mask: number, work: () => T): T {
+    const before = this.path
+    this.path = and(this.w, before, mask)
+    try {
+      return work()
+    } finally {
+      this.path = before
     }
   }
 
@@ -369,7 +393,6 @@ function onlyAssigns(stmt: Stmt): boolean {
 const NOT_COLUMNS = {
   For: 'it contains a loop',
   Continue: 'it contains a loop',
-  Throw: 'it may throw',
   Write: 'it writes',
   Add: 'it writes',
   Accumulate: 'it writes',

@@ -3,7 +3,7 @@
  *
  *     run(frame, from, to)      from a multiple of 4; addresses and captured numbers lie in the frame, 8 bytes a slot
  *
- * Such code cannot fail and has no effects, so both sides of a condition are computed and one is selected. Rows
+ * Such code has no effects, and lanes that fail are only collected, so both sides of a condition are computed and one is selected. Rows
  * behind `to`, up to the next multiple of 4, are read and computed too: buffers end at multiples of 64 bytes.
  */
 import type { ColumnType } from '../../../core/data/schema.ts'
@@ -52,6 +52,8 @@ export class ColumnWriter {
   readonly row: number
   /** The mask of lanes whose values are needed, undefined for all: costly code is not computed for others. */
   needed: number | undefined
+  /** Masks of lanes in which the function that is lowered throws, if the lane is a row that is kept. */
+  readonly thrown: number[] = []
   /** The distinct texts in the code, in order of appearance. */
   readonly textConstants: string[] = []
   private readonly textNumbers = new Map<string, number>()

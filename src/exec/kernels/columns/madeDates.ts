@@ -36,7 +36,12 @@ export function invalidAmong(w: ColumnWriter, dates: readonly Dates[], kept: num
     const value: ColumnValue = { kind: 'f64', lo, hi }
     return new ColumnNumbers(w).compared('!=', value, value).at
   })
-  const some = invalid.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), SIMD.or]))
+  return askedAmong(w, invalid, kept)
+}
+
+/** The mask of rows in one of the masks, among those before the end and, where filters exist, `kept`. */
+export function askedAmong(w: ColumnWriter, masks: readonly number[], kept: number | undefined): number {
+  const some = masks.reduce((a, b) => w.keep([...I.localGet(a), ...I.localGet(b), SIMD.or]))
   return and(w, and(w, some, rowsAsked(w)), kept) as number
 }
 

@@ -12,7 +12,7 @@ import type { ColumnValue, KernelColumn } from './columnTypes.ts'
 import { and, present, truth, validOf } from './columnValues.ts'
 import { ColumnWriter } from './columnWriter.ts'
 import { keptByProgram } from './keptPrograms.ts'
-import { invalidAmong } from './madeDates.ts'
+import { askedAmong, invalidAmong } from './madeDates.ts'
 import type { ChosenTexts } from './textPlaces.ts'
 
 /** `utf8` is computed as numbers of entries in the program's dictionary. */
@@ -45,6 +45,8 @@ export interface ProgramShape {
   readonly filters: boolean
   /** Whether steps make Dates that are stored: kernels report invalid ones at `inexact`. */
   readonly dates?: true
+  /** Whether a function may throw: kernels report at `inexact` that it does for a row. */
+  readonly throws?: true
   /** The texts that the program chooses from. */
   readonly texts?: ChosenTexts
   /** Whether a kernel calls JavaScript for buckets in a time zone, or for methods of Dates in local time, a row at a time. */
@@ -79,8 +81,10 @@ interface Traced {
   readonly kept: number | undefined
   readonly hidden?: readonly HiddenFields[]
   readonly payload?: ColumnValue
-  /** Masks of the lanes in which a Date that a step stores is invalid. */
+  /** Masks of the lanes in which a Date that a step stores is invalid, or a function throws. */
   readonly invalid: readonly number[]
+  readonly dates: boolean
+  readonly throws: boolean
 }
 
 /** Traces the steps for four rows, from the source's element to the result. */
@@ -94,23 +98,32 @@ export function trace(element: ElementType, columns: readonly KernelColumn[], st
   let hidden: readonly HiddenFields[] | undefined
   let payload: ColumnValue | undefined
   const invalid: number[] = []
+  let [dates, throws] = [false, false]
+  const returned = (f: RowFunction, element: ColumnValue, how: ColumnLowering = {}): ColumnValue => {
+    const result = loweredResult(writer, f, element, how)
+    const thrown = writer.thrown.splice(0)
+    if (thrown.length > 0) invalid.push(askedAmong(writer, thrown, kept))
+    throws ||= thrown.length > 0
+    return result
+  }
   const stored = (value: ColumnValue): ColumnValue => {
-    const dates = partsOf(value).flatMap((part) => (part.kind === 'date' ? [part] : []))
-    if (dates.length > 0) invalid.push(invalidAmong(writer, dates, kept))
+    const made = partsOf(value).flatMap((part) => (part.kind === 'date' ? [part] : []))
+    if (made.length > 0) invalid.push(invalidAmong(writer, made, kept))
+    dates ||= made.length > 0
     return withoutMissing(value)
   }
   for (const step of steps) {
     if (hidden !== undefined) throw new NotCompiled(`${step.kind} takes hidden columns`)
     switch (step.kind) {
       case 'FilterExec':
-        kept = and(writer, kept, truth(writer, returned(writer, step.f, value, { truth: true })))
+        kept = and(writer, kept, truth(writer, returned(step.f, value, { truth: true })))
         writer.needed = kept
         break
       case 'MapExec':
-        value = stored(returned(writer, step.f, value))
+        value = stored(returned(step.f, value))
         break
       case 'WithColumnsExec':
-        value = extended(value, stored(returned(writer, step.f, value)))
+        value = extended(value, stored(returned(step.f, value)))
         break
       case 'ProjectExec':
         value = picked(value, step.columns)
@@ -119,7 +132,7 @@ export function trace(element: ElementType, columns: readonly KernelColumn[], st
         if (step.axis !== undefined) throw new NotCompiled('it takes keys of an axis')
         const element = value
         const columns = step.columns.map(({ f, use }) =>
-          stored(returned(writer, f, element, { arrays: use === 'match' || use === 'order' || use === 'part' })),
+          stored(returned(f, element, { arrays: use === 'match' || use === 'order' || use === 'part' })),
         )
         hidden = columns.map(hiddenFields)
         value = flattened(columns, hidden)
@@ -136,6 +149,8 @@ export function trace(element: ElementType, columns: readonly KernelColumn[], st
     result: value,
     kept,
     invalid,
+    dates,
+    throws,
     ...(hidden === undefined ? {} : { hidden }),
     ...(payload === undefined ? {} : { payload }),
   }
@@ -204,12 +219,9 @@ function flattened(columns: readonly ColumnValue[], hidden: readonly HiddenField
   return { kind: 'row', names: [...parts.keys()], of: (name) => (parts.get(name) as () => ColumnValue)() } // one of the names
 }
 
-function returned(
-  writer: ColumnWriter,
-  f: Extract<Step, { kind: 'MapExec' }>['f'],
-  element: ColumnValue,
-  how: ColumnLowering = {},
-): ColumnValue {
+type RowFunction = Extract<Step, { kind: 'MapExec' }>['f']
+
+function loweredResult(writer: ColumnWriter, f: RowFunction, element: ColumnValue, how: ColumnLowering): ColumnValue {
   const ir = rowIrOf(f)
   if (ir === undefined) throw new NotCompiled('it could not be analysed', f.span)
   return lowerColumns(writer, ir, element, how)
@@ -225,14 +237,15 @@ function extended(row: ColumnValue, added: ColumnValue): ColumnValue {
 export const programShape: typeof makeShape = keptByProgram(makeShape)
 
 function makeShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
-  const { writer, result, kept, hidden, payload, invalid } = trace(element, columns, steps)
+  const { writer, result, kept, hidden, payload, dates, throws } = trace(element, columns, steps)
   const outputs =
     result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, VALUE_COLUMN, result)]
   return {
     outputs,
     scalar: (payload ?? result).kind !== 'row',
     filters: kept !== undefined,
-    ...(invalid.length === 0 ? {} : { dates: true as const }),
+    ...(dates ? { dates } : {}),
+    ...(throws ? { throws } : {}),
     ...(outputs.some(isChosenText) || writer.chosenColumns.size > 0 ? { texts: chosenTexts(writer) } : {}),
     ...(writer.functions.some((name) => isBucketImport(name) || isLocalImport(name)) ? { zones: true as const } : {}),
     ...(hidden === undefined ? {} : { hidden }),

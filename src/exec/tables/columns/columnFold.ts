@@ -4,9 +4,19 @@ import type { ColumnRun, Selected } from './columnRun.ts'
 
 /** The fold; undefined when the program's kernels cannot compute it. */
 export async function foldColumns(run: ColumnRun, kind: FoldKind): Promise<Folded | undefined> {
-  const { shape, rows } = run.program
+  const { shape } = run.program
   if (kind !== 'count' && !(shape.scalar && isNumber(run))) return undefined
   if (shape.dates === true) return undefined // some may be invalid, which only making a table of them finds out
+  const found = await folded(run, kind)
+  return run.isInvalid ? undefined : found // the row loop's error has the row
+}
+
+async function folded(run: ColumnRun, kind: FoldKind): Promise<Folded | undefined> {
+  const { shape, rows } = run.program
+  const [output] = shape.outputs
+  // where no other kernel computes what the function returns, a selection of all rows finds out whether it throws
+  const isChecked = shape.throws === true && !shape.filters && (kind === 'count' || output?.kind === 'column')
+  if (isChecked && (await run.select({ skipsNulls: false, evenAll: true })) === undefined) return undefined
   if (kind === 'sum' && !run.isBig) {
     const found = await run.sum()
     return found === undefined ? undefined : { value: found.sum, count: found.total }

@@ -60,7 +60,7 @@ export class ColumnRun {
   private readonly held: number[] = []
   private readonly tables = new Map<Table, number>()
   private started = false
-  /** The address of the word that kernels set where a Date that steps make is invalid. */
+  /** The address of the word that kernels set where a Date that steps make is invalid, or a function throws. */
   private invalidAt: number | undefined
   private chosen: Column | undefined
 
@@ -75,7 +75,7 @@ export class ColumnRun {
     this.unitRows = (this.blocks < MANY_BLOCKS ? 4 : 16) * BLOCK_ROWS
   }
 
-  /** Whether a kernel has found a Date that is invalid. */
+  /** Whether a kernel has found a Date that is invalid, or a row for which a function throws. */
   get isInvalid(): boolean {
     return this.invalidAt !== undefined && (this.arena.view('i32', this.invalidAt, 1) as Int32Array)[0] !== 0
   }
@@ -217,7 +217,7 @@ export class ColumnRun {
     if (kernel === undefined) return undefined
     const { columns, rows } = this.program
     for (const slot of kernel.slots) if (slot.kind === 'offsets') textsRead(columns[slot.column], rows * COMPARED)
-    if (this.program.shape.dates === true) this.invalidAt ??= this.allocate(4)
+    if (this.program.shape.dates === true || this.program.shape.throws === true) this.invalidAt ??= this.allocate(4)
     const known = {
       ...(this.invalidAt === undefined ? {} : { inexact: this.invalidAt }),
       table: (data: Table) => this.table(data),

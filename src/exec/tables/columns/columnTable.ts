@@ -32,11 +32,11 @@ export async function programTable(run: ColumnRun): Promise<ProgramTable | NotCo
   const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isSpelledText(output, program))
   if (drops && odd?.kind === 'column')
     return refused(`rows are kept of a column of ${typeText(program.columns[odd.column]?.type ?? { kind: 'unknown' })}`)
-  // where no other kernel computes Dates that steps make, a selection of all rows finds out whether they are valid
-  const evenAll = program.shape.dates === true && computedOf(program).length === 0
+  // where no other kernel computes Dates that steps make, a selection of all rows finds out whether they are valid, and of functions whether one throws
+  const evenAll = (program.shape.dates === true || program.shape.throws === true) && computedOf(program).length === 0
   const kept = await run.select({ skipsNulls: false, evenAll })
   if (kept === undefined) return NO_ROOM
-  if (run.isInvalid) return INVALID_DATE
+  if (run.isInvalid) return whyRows(program)
   const selected = drops ? kept : 'all'
   const blocks = new ResultBlocks(run.arena, program.name)
   try {
@@ -44,7 +44,7 @@ export async function programTable(run: ColumnRun): Promise<ProgramTable | NotCo
     const [first] = columns ?? []
     if (run.isInvalid) {
       blocks.freeAll()
-      return INVALID_DATE
+      return whyRows(program)
     }
     if (columns !== undefined && first !== undefined) {
       const { coded } = program
@@ -58,7 +58,11 @@ export async function programTable(run: ColumnRun): Promise<ProgramTable | NotCo
   }
 }
 
-const INVALID_DATE = refused('a Date that it makes is invalid')
+/** Why the row loop does the work of a program in which a kernel has found what it cannot store, or a row that fails. */
+function whyRows({ shape: { dates, throws } }: ColumnProgram): NotColumns {
+  if (throws !== true) return refused('a Date that it makes is invalid')
+  return refused(dates === true ? 'a Date that it makes is invalid, or it throws' : 'it throws for a row')
+}
 
 function batchOf({ shape }: ColumnProgram, columns: readonly Column[], first: Column): ExecBatch {
   const names = shape.outputs.map(({ name }) => name)

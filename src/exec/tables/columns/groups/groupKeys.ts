@@ -33,7 +33,7 @@ const WHOLE: ReadonlySet<ColumnType['kind']> = new Set(['i32', 'u32', 'i16', 'u1
 /** The key of the program's groups; undefined where a part is no whole number, or lies outside the arena. */
 export function passKey({ program, arena }: ColumnRun): PassKey | undefined {
   const [hidden] = program.shape.hidden ?? []
-  if (hidden === undefined || program.shape.dates === true) return undefined
+  if (hidden === undefined || program.shape.dates === true || program.shape.throws === true) return undefined
   const names = hidden.kind === 'value' ? [hidden.output] : hidden.fields.map(({ output }) => output)
   const parts: Part[] = []
   const coded: CodedKeys[number][] = []
