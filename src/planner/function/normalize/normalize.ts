@@ -8,6 +8,7 @@
  *     (_a = r.x) !== null && _a !== void 0 ? _a : 0           r.x ?? 0    tsc below ES2020
  *     if (c) return a; return b             return c ? a : b  and its inverse in minifiers
  *     (c ? few : many).push(v)              c ? few.push(v) : many.push(v)    no list is chosen; the order of evaluation is the same
+ *     const to = c ? few : many; to.push(v)                   `chosenLists.ts`
  *
  * Nodes that stay keep their identity, on which the meaning of names hangs.
  */
@@ -16,6 +17,7 @@ import { hasTraps } from '../captures/traps.ts'
 import type { Free } from '../free.ts'
 import { childNodes, type FunctionNode, isFunctionNode, mapChildren } from '../source/ast.ts'
 import type { Names } from '../source/scope.ts'
+import { withChosenLists } from './chosenLists.ts'
 import { structureReturns } from './returns.ts'
 import { unlowerOptional } from './unlowerOptional.ts'
 
@@ -184,7 +186,7 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
   }
 
   const mapTidy = (one: AnyNode): AnyNode => (asTheyAre.has(one) ? one : tidy(mapChildren(one, mapTidy)))
-  let node = change(root)
+  let node = change(withChosenLists(root, context.names))
   // temporaries are declared before they are found to be unused
   if ([...context.names.bindingOf.values()].some((binding) => binding.dropped)) node = mapTidy(node)
   return isFunctionNode(node) ? node : root
