@@ -271,6 +271,31 @@ export function inherited(l: Lowering, object: Instance | Data, name: string, no
   return own.get === undefined ? method : inlineCall(l, askedCall(l, method, node), [], node)
 }
 
+/** Lowers `super.name` in a method: a method, or a getter's value, of the class that the method's own extends; undefined elsewhere. */
+export function superMember(
+  l: Lowering,
+  self: Value | undefined,
+  { name, node }: { readonly name: string; readonly node: AnyNode },
+): Value | undefined {
+  const of = classAround(l, l.unit)
+  const isObject = self?.kind === 'record' || self?.kind === 'stored' || self?.kind === 'held' || self?.kind === 'data'
+  if (!isObject || of === undefined || !isOfMethod(l.unit.node, node)) return undefined
+  const own = memberOf(Object.getPrototypeOf(of.prototype) as object, name)
+  const f = own?.get ?? (own?.value as unknown)
+  const closure = typeof f === 'function' ? fromOutside(l, f, name, 'capture', node) : undefined
+  if (own === undefined || closure?.kind !== 'closure') return undefined
+  noteMethod(l, closure.unit, own.of.constructor, name)
+  const method = { ...closure, self }
+  return own.get === undefined ? method : inlineCall(l, askedCall(l, method, node), [], node)
+}
+
+/** Whether a node stands in a method itself, or in its arrow functions: other functions in it have a `super` of their own. */
+function isOfMethod(method: AnyNode, { start }: AnyNode): boolean {
+  const isAround = (one: AnyNode): boolean =>
+    one !== method && isFunctionNode(one) && one.type !== 'ArrowFunctionExpression' && one.start <= start && start < one.end
+  return !someNode(method, isAround, { intoFunctions: true })
+}
+
 /** Lowers the value of a getter of a captured object's class; undefined where no class of the program has it. */
 function capturedGetter(l: Lowering, object: Data, name: string, node: AnyNode): Value | undefined {
   const own = memberOf(Object.getPrototypeOf(object.value) as object, name)

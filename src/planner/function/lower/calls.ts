@@ -65,6 +65,7 @@ export function lowerCall(l: Lowering, node: CallExpression): Value {
     return methodCall(l, object, name, node)
   }
   const f = lowerExpression(l, callee)
+  // a method of \`super\` is called with this object
   if (f.kind === 'refused') {
     for (const argument of node.arguments) lowerExpression(l, argument.type === 'SpreadElement' ? argument.argument : argument)
     return REFUSED
@@ -335,7 +336,9 @@ function methodOf(l: Lowering, object: Value & { kind: 'data' }, name: string, n
     if (own === undefined) continue
     if (typeof own.value !== 'function') return undefined
     const f = fromOutside(l, own.value, `${object.name}.${name}`, object.origin, node)
-    return f.kind === 'closure' ? { ...f, self: object } : undefined
+    if (f.kind !== 'closure') return undefined
+    noteMethod(l, f.unit, at.constructor, name)
+    return { ...f, self: object }
   }
   return undefined
 }

@@ -1,5 +1,5 @@
 /** Lowers expressions: each node type of acorn to its value. */
-import type { AnyNode, Expression, Identifier } from 'acorn'
+import type { AnyNode, Expression, Identifier, MemberExpression } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
 import { classExpression } from '../captures/declaredClasses.ts'
@@ -100,7 +100,7 @@ function lowered(l: Lowering, node: Expression): Value {
       return template(l, node)
     case 'MemberExpression': {
       const { object, property, computed } = node
-      if (object.type === 'Super') return l.refuse('operator', node, 'super')
+      if (object.type === 'Super') return ofSuper(l, node)
       if (property.type === 'PrivateIdentifier') return privateMember(l, lowerExpression(l, object), property.name, node)
       const part = splitText(l, node)
       if (part !== undefined) return part
@@ -188,6 +188,13 @@ function hasPrivate(l: Lowering, object: Value, name: string, node: AnyNode): Va
 
 function hasField(object: Value & { readonly kind: 'record' | 'stored' }, name: string): boolean {
   return object.kind === 'record' ? object.fields.some((field) => field.name === name) : storedPart(object, name) !== undefined
+}
+
+/** Lowers `super.name`. */
+function ofSuper(l: Lowering, node: MemberExpression): Value {
+  const name = !node.computed && node.property.type === 'Identifier' ? node.property.name : undefined
+  const value = name === undefined ? undefined : l.verbs.superMember(l, selfOf(l), { name, node })
+  return value ?? l.refuse('operator', node, 'super')
 }
 
 /** Returns `this` of a method, and of arrow functions that were made there; undefined elsewhere. */

@@ -3,7 +3,7 @@
 import { type Expr, expressionsOf, type FunctionIr, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
 import { inferTypes, type TypeOf, type TypeSources } from '../../../core/ir/irTypes.ts'
 import type { Refusal } from '../../../core/span.ts'
-import { inherited, newInstance, setterOf } from '../captures/classes.ts'
+import { inherited, newInstance, setterOf, superMember } from '../captures/classes.ts'
 import { fromOutside } from '../captures/outside.ts'
 import { keptHeld } from '../lists/held/heldLists.ts'
 import { heldNumber } from '../lists/held/heldMade.ts'
@@ -54,6 +54,7 @@ const VERBS: Verbs<Lowering> = {
   heldNumber,
   instance: newInstance,
   inherited,
+  superMember,
   setter: setterOf,
 }
 

@@ -244,6 +244,8 @@ export interface Verbs<L> {
     name: string,
     node: AnyNode,
   ) => Value | undefined
+  /** Lowers `super.name`, whose `this` is given; undefined where it stands in no method of a class of the program. */
+  readonly superMember: (l: L, self: Value | undefined, member: { readonly name: string; readonly node: AnyNode }) => Value | undefined
   /** Returns the setter of a name; undefined where there is none. */
   readonly setter: (
     l: L,
