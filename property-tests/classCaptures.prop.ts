@@ -1,3 +1,4 @@
+// biome-ignore-all lint/complexity/noThisInStatic: static methods of classes that others extend are what the law is about
 /**
  * Law: a loop whose body captures classes and their instances gives what plain JavaScript gives, whatever changes between its runs - fields,
  * private and static ones, variables that methods capture, methods, getters and those of the class that is extended, or the prototype.
@@ -51,6 +52,8 @@ function program() {
     get first(): number {
       return this.taps[0] ?? 0
     }
+    static rate = 2
+    static readonly table = [1, 2, 3]
     static unit(v: number): number {
       return v + 0.5
     }
@@ -74,6 +77,11 @@ function program() {
     }
   }
   class Other extends Base {}
+  class Better extends Sensor {
+    static better(v: number): number {
+      return this.unit(v) * this.rate
+    }
+  }
   const sensor = new Sensor()
   const secret = new Secret()
   const bodies = {
@@ -82,6 +90,8 @@ function program() {
     made: (v: number) => new Sensor().filtered(v),
     secret: (v: number) => secret.at(v),
     static: (v: number) => Sensor.unit(v),
+    staticFields: (v: number) => v * Sensor.rate + (Sensor.table[v % 3] ?? 0),
+    inheritedStatics: (v: number) => Better.better(v) + Better.rate,
     stepped: (v: number) => place.stepped(v) + place.next,
     stepsMade: (v: number) => new Counted().stepped(v) + Counted.back(v),
     firstStep: (v: number) => v + new Begun().first,
@@ -101,6 +111,9 @@ function program() {
     baseMethod: () => (Base.prototype.scaled = (v: number) => v * v),
     getter: () => Object.defineProperty(Sensor.prototype, 'first', { get: () => 9, configurable: true }),
     static: () => (Sensor.unit = (v: number) => -v),
+    staticField: () => Sensor.rate++,
+    staticList: () => (Sensor.table[1] = 9 + (Sensor.table[1] ?? 0)),
+    ownStatic: () => (Better.rate = 7 - Sensor.rate),
     private: () => secret.raise(),
     prototype: () =>
       Object.setPrototypeOf(sensor, { filtered: (v: number) => v + 100, scaled: (v: number) => v, raw: (v: number) => v - 1 }),

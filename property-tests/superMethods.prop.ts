@@ -1,3 +1,4 @@
+// biome-ignore-all lint/complexity/noThisInStatic: static methods of classes that others extend are what the law is about
 /**
  * Law: a body that makes, or captures, objects of classes whose methods and getters use `super` - over several classes, in arrow functions, in
  * methods that others override, before and after they change the object - is compiled to WebAssembly, runs in parallel, and gives the bits of
@@ -58,6 +59,20 @@ class Box extends Shape {
     return super.each((v) => f(v) + super.side)
   }
 }
+/** Has static fields, and static methods that make objects of the class that is asked. */
+class Made extends Box {
+  static unit = 0.5
+  static readonly sizes = [1, 2, 4]
+  static of(this: new (w: number, h: number) => Made, w: number): Made {
+    return new this(w, Made.unit)
+  }
+  static wide(k: number): number {
+    return (this.sizes[k % 3] ?? 0) * this.unit
+  }
+}
+class Half extends Made {
+  static override unit = 0.25
+}
 /** Overrides nothing of what its own class does. */
 class Plain extends Box {
   more = 0.5
@@ -82,7 +97,7 @@ const withDepth = (Base: typeof Box) =>
   }
 const Cube = withDepth(Box)
 const Deep = withDepth(Plain)
-const HELD = { Shape, Box, Plain, Cube, Deep, box: new Box(0.5, 2), cube: new Cube(2, 0.75), deep: new Deep(-1, 3) }
+const HELD = { Shape, Box, Plain, Cube, Deep, Made, Half, box: new Box(0.5, 2), cube: new Cube(2, 0.75), deep: new Deep(-1, 3) }
 
 function bodyText(numbers: readonly number[]): DrawnBody {
   const { below, of, use, used } = drawing(numbers)
@@ -102,7 +117,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
   }
   const statement = (): string => {
     const n = below(2)
-    switch (below(5)) {
+    switch (below(7)) {
+      case 5:
+        return use('made by a static method', `s += ${of(['Made', 'Half'])}.of(${value()}).area()`)
+      case 6:
+        return use('static fields', `s += ${of(['Made.wide(i)', 'Half.wide(k)', 'Half.unit', 'Made.sizes[i % 3]', 'Half.sizes.length'])}`)
       case 0:
         return use('changed', `o${n}.grow(${value()})`)
       case 1:

@@ -19,7 +19,7 @@ import { withElementBounds } from '../passes/boundHoisting.ts'
 import { withCodedTexts } from '../passes/codedTexts.ts'
 import { runs } from '../passes/iterationRuns.ts'
 import { fewerVersions, versionsOf, withVersions } from '../passes/loopVersioning.ts'
-import { withPresence } from '../passes/presence.ts'
+import { withoutUndefined, withPresence } from '../passes/presence.ts'
 import { overlappedBody } from '../passes/softwarePipelining.ts'
 import { touchAhead } from '../passes/softwarePrefetch.ts'
 import { withStencilsWrittenOut } from '../passes/stencils.ts'
@@ -128,7 +128,7 @@ function narrower({ given, locals, isDraft }: KernelWriter): readonly (readonly 
 }
 
 function targetOf(given: WasmTarget): WasmTarget {
-  const told = withPresence(withCodedTexts(given.ir))
+  const told = withoutUndefined(withPresence(withCodedTexts(given.ir)))
   const ir = draws(told.body) ? drawsApart(told) : told
   return { ...given, ir: withElementBounds({ ...given, ir: withStencilsWrittenOut({ ...given, ir }) }) }
 }

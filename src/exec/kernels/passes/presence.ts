@@ -76,6 +76,15 @@ export function withPresence(ir: FunctionIr): FunctionIr {
   return p.isLegal ? { ...ir, body: withoutUnread(body, names) } : ir
 }
 
+/** Declares without a value what is declared as undefined: where it is assigned before anything reads it, it never has that value. */
+export function withoutUndefined(ir: FunctionIr): FunctionIr {
+  const declared = (stmt: Stmt): readonly Stmt[] => {
+    const isUndefined = stmt.kind === 'Let' && stmt.init?.kind === 'Literal' && stmt.init.value === undefined
+    return [isUndefined ? { kind: 'Let', local: stmt.local, span: stmt.span } : stmt]
+  }
+  return { ...ir, body: rewrittenStatements(ir.body, { expr: (expr) => expr, stmt: declared }) }
+}
+
 /** Removes the locals of these names that nothing reads. */
 function withoutUnread(body: readonly Stmt[], names: ReadonlySet<string>): readonly Stmt[] {
   const read = new Set<string>()

@@ -44,7 +44,7 @@ interface ClassModel {
 
 /** Lowers `new Complex(re, im)` of a class of the program; undefined for any other, and where the constructor cannot be written out. */
 export function newInstance(l: Lowering, node: NewExpression): Value | undefined {
-  if (l.context.kind !== 'loop' || node.callee.type !== 'Identifier') return undefined
+  if (l.context.kind !== 'loop' || !/^(Identifier|ThisExpression)$/.test(node.callee.type)) return undefined
   const name = l.takeName('object')
   const callee = l.verbs.value(l, node.callee)
   if (callee.kind === 'refused') return REFUSED

@@ -243,7 +243,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       if ((object.kind === 'stored' && object.storage.kind === 'fields') || isIndexName(name)) return callMember(l, object, name, node)
       const list = l.context.kind === 'row' && object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
-      const short = l.context.kind === 'row' || isWrittenOut(object) ? shortListMethod(l, object, name, node) : undefined
+      const isShort = l.context.kind === 'row' || (isWrittenOut(object) && !isInMemory(l, node))
+      const short = isShort ? shortListMethod(l, object, name, node) : undefined
       if (short !== undefined) return short
       if (isGrowing(name) || OF_LISTS.has(name)) noteRowMethod(l, object)
       // arrays in memory have loops for these methods; the next try puts the literal there
@@ -269,7 +270,12 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
 
 /** Whether a list holds objects or lists, and no earlier try has found that what a method makes of it lies in memory. */
 function isFewRows(l: Lowering, { value }: Value & { kind: 'data' }, node: CallExpression): boolean {
-  return !isTable(value) && l.recordsAt({ unit: l.unit, start: -node.end }) === undefined
+  return !isTable(value) && !isInMemory(l, node)
+}
+
+/** Whether an earlier try has found that what a method makes of a list is a list of objects in memory. */
+function isInMemory(l: Lowering, node: CallExpression): boolean {
+  return l.recordsAt({ unit: l.unit, start: -node.end }) !== undefined
 }
 
 function isGrowing(name: string): boolean {
@@ -302,7 +308,7 @@ function callMember(l: Lowering, object: Value, name: string, node: CallExpressi
     const method = methodOf(l, object, name, node)
     return method === undefined ? l.refuse('unknown-method', node, `${object.name}.${name}`) : callValue(l, method, node, name)
   }
-  const ofClass = object.kind === 'global' ? staticMethod(l, object.value, name, node) : undefined
+  const ofClass = object.kind === 'global' ? staticMethod(l, object, name, node) : undefined
   if (ofClass !== undefined) return callValue(l, ofClass, node, textOf(l, node.callee))
   const f = memberValue(l, object, name, node)
   if (f.kind === 'closure' && f.self === object) return callValue(l, f, node, name)
@@ -319,13 +325,17 @@ function withThis(f: Value & { kind: 'closure' }, object: Value): Value {
   return f.node.type === 'ArrowFunctionExpression' ? f : { ...f, self: object }
 }
 
-/** Returns a static method of a class of the program; undefined for anything else. */
-function staticMethod(l: Lowering, of: unknown, name: string, node: CallExpression): Value | undefined {
-  if (typeof of !== 'function' || hasTraps(of) || classSourceOf(of as AnyFunction) === undefined) return undefined
-  const f = Object.getOwnPropertyDescriptor(of, name)?.value as unknown
-  const method = typeof f === 'function' ? fromOutside(l, f, name, 'capture', node) : undefined
-  if (method?.kind === 'closure') noteMethod(l, method.unit, of, name)
-  return method
+/** Returns a static method of a class of the program, or of those that it extends; undefined for anything else. */
+function staticMethod(l: Lowering, object: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
+  for (let of = object.value; typeof of === 'function' && !hasTraps(of); of = Object.getPrototypeOf(of)) {
+    if (classSourceOf(of as AnyFunction) === undefined) return undefined
+    const own = Object.getOwnPropertyDescriptor(of, name)
+    if (own === undefined) continue
+    const method = typeof own.value === 'function' ? fromOutside(l, own.value, name, 'capture', node) : undefined
+    if (method?.kind === 'closure') noteMethod(l, method.unit, of, name)
+    return method?.kind === 'closure' ? withThis(method, object) : method
+  }
+  return undefined
 }
 
 /** Returns a method of a captured object's class, with the object as `this`; undefined where no class of the user has it. */

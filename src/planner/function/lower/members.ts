@@ -23,7 +23,9 @@ import { checkedInWindow, type Window, windowRead } from '../lists/windows/windo
 import { refusalOf } from '../refusals.ts'
 import { elementOfRowList, lengthOfRowList } from '../rowLists.ts'
 import { askedElement, askingOf } from '../source/askedElements.ts'
+import { classSourceOf } from '../source/source.ts'
 import { characterAt } from '../textIndex.ts'
+import type { AnyFunction } from '../unit.ts'
 import { binary, conditional, literal } from './build.ts'
 import { inputElement, rankOf } from './context.ts'
 import type { Lowering } from './lowering.ts'
@@ -312,7 +314,13 @@ function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: str
   if (constant !== undefined) return exprValue(literal(constant.value, l.span(node)))
   const property = propertyOf(object.value, name)
   if (property === undefined) return l.refuse('captured-object', node, object.name)
+  if (l.context.kind === 'loop' && isStaticField(object.value, property.value)) return fromOutside(l, property.value, full, 'capture', node)
   return globalValue(l, full, property.value, node)
+}
+
+/** Whether a value is a static field of a class of the program, which runs compare (`capturedNow.ts`); its functions are called as methods. */
+function isStaticField(of: object, value: unknown): boolean {
+  return typeof value !== 'function' && typeof of === 'function' && classSourceOf(of as AnyFunction) !== undefined
 }
 
 /** Returns the property of an object or its prototypes; undefined behind a getter, which is not called, and in a Proxy. */
