@@ -15,6 +15,10 @@ test.each([
     'objects made of a literal',
     'const boxes = [0, 2, 4, 6].map((k) => ({ x: x.get((i + k) % 20), w: k })); let s = 0; for (let a = 0; a < boxes.length; a++) for (let b = a + 1; b < boxes.length; b++) if (boxes[a].x < boxes[b].x + boxes[b].w) s += a * 4 + b; out.set(i, s)',
   ],
+  [
+    'an element that is changed while its list gets shorter',
+    'const a = [1, 2, 3]; if (i > 30) a.push(4); a[2] += a.pop() + i; const rows = []; for (let r = 0; r < 2; r++) { rows.push([]); for (let k = 0; k < 3; k++) rows[r].push(k + r) } rows[1][2] -= rows[1].pop() * 2; rows[0][0] += 0.5; rows[0][1]++; a[0]++; out.set(i, a.length * 1000 + a[2] + rows[1].length * 100 + rows[1][2] + rows[0][0] * 8 + rows[0][1] + a[0] / 4)',
+  ],
 ])('%s', async (_, text) => {
   const body = bodyOf(`([i], { x, out }) => { ${text} }`, {})
   const { outcome, plan } = await looped(session, body)

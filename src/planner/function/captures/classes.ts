@@ -344,6 +344,39 @@ export function setterOf(l: Lowering, object: Instance, name: string, node: AnyN
   return { ...closure, self: object }
 }
 
+/** Returns an object's function with the object as its `this`; an arrow function keeps its own. */
+export function withThis(f: Closure, object: Value): Value {
+  return f.node.type === 'ArrowFunctionExpression' ? f : { ...f, self: object }
+}
+
+/** Returns a static method of a class of the program, or of those that it extends; undefined for anything else. */
+export function staticMethod(l: Lowering, object: Value & { kind: 'global' }, name: string, node: AnyNode): Value | undefined {
+  for (let of = object.value; typeof of === 'function' && !hasTraps(of); of = Object.getPrototypeOf(of)) {
+    if (classSourceOf(of as AnyFunction) === undefined) return undefined
+    const own = Object.getOwnPropertyDescriptor(of, name)
+    if (own === undefined) continue
+    const method = typeof own.value === 'function' ? fromOutside(l, own.value, name, 'capture', node) : undefined
+    if (method?.kind === 'closure') noteMethod(l, method.unit, of, name)
+    return method?.kind === 'closure' ? withThis(method, object) : method
+  }
+  return undefined
+}
+
+/** Returns a method of a captured object's class, with the object as `this`; undefined where no class of the user has it. */
+export function methodOf(l: Lowering, object: Data, name: string, node: AnyNode): Value | undefined {
+  for (let at: unknown = Object.getPrototypeOf(object.value); typeof at === 'object' && at !== null; at = Object.getPrototypeOf(at)) {
+    if (hasTraps(at)) return undefined
+    const own = Object.getOwnPropertyDescriptor(at, name)
+    if (own === undefined) continue
+    if (typeof own.value !== 'function') return undefined
+    const f = fromOutside(l, own.value, `${object.name}.${name}`, object.origin, node)
+    if (f.kind !== 'closure') return undefined
+    noteMethod(l, f.unit, at.constructor, name)
+    return { ...f, self: object }
+  }
+  return undefined
+}
+
 /** Returns a member of a class or of those it extends; undefined for others, as those that all objects have. */
 function memberOf(prototype: object | undefined, name: string): (PropertyDescriptor & { readonly of: object }) | undefined {
   if (hasTraps(prototype)) return undefined

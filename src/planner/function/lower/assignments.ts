@@ -3,7 +3,7 @@
  * the function, and is refused by name.
  */
 import type { AnyNode, AssignmentExpression, Expression, Pattern, UpdateExpression } from 'acorn'
-import type { BinaryOperator, Expr } from '../../../core/ir/functionIr.ts'
+import { type BinaryOperator, type Expr, type Stmt, visitStmts } from '../../../core/ir/functionIr.ts'
 import { BIGINTS } from '../../../core/ir/irTypes.ts'
 import { emptiedList } from '../lists/elements.ts'
 import { writtenIndex } from '../lists/grownLists.ts'
@@ -13,7 +13,7 @@ import { heldUnder, isHeldValue } from '../lists/keyed/collections.ts'
 import { heldKind, noteGotten, noteHeldValue } from '../lists/keyed/collectionValue.ts'
 import { dictionaryPut } from '../lists/keyed/dictionaries.ts'
 import { assignedList } from '../lists/listVariables.ts'
-import { checkedIndex, checkNumber, elementRead } from '../lists/madeArrays.ts'
+import { checkedIndex, checkNumber, elementRead, placeIn } from '../lists/madeArrays.ts'
 import { assignView, placeRow } from '../lists/movedArrays.ts'
 import { absentLiteral, noteOptional } from '../lists/optionals.ts'
 import { noteRecord, replacedRecord } from '../lists/records.ts'
@@ -58,13 +58,25 @@ export function lowerAssignment(l: Lowering, node: AssignmentExpression, wanted:
   if (isLogical) return logicalAssignment(l, place, { current, node, wanted })
   const op = operatorOf(operator)
   if (op === undefined) return l.refuse('operator', node, operator)
+  const between = l.out.length
   const [before, after] = l.inOrder([() => exprValue(current), () => lowerExpression(l, right)])
   const [a, b] = [
     before === undefined ? undefined : l.scalarOrNothing(before, left),
     after === undefined ? undefined : l.scalarOrNothing(after, right),
   ]
   if (a === undefined || b === undefined) return REFUSED
-  return store(l, place, binary(op, a, b, l.span(node)), { node, wanted })
+  return store(l, stillThere(l, place, l.out.slice(between)), binary(op, a, b, l.span(node)), { node, wanted })
+}
+
+/** Returns the place as one whose element is there, where it was read before these statements, and they change no length. */
+function stillThere(l: Lowering, place: Scalar, since: readonly Stmt[]): Scalar {
+  if (place.kind !== 'held' && (place.kind !== 'grown' || l.places.has(place.array))) return place
+  let isChanged = false
+  visitStmts(since, (stmt) => {
+    if (stmt.kind === 'Write' || stmt.kind === 'Add') isChanged ||= place.kind === 'held'
+    if (stmt.kind === 'Assign') isChanged ||= place.kind === 'grown'
+  })
+  return isChanged ? place : { ...place, isThere: true }
 }
 
 /** Returns the value of `x = e` where x is a local: a read of the local. */
@@ -117,7 +129,7 @@ function storeWhole(l: Lowering, place: Whole, value: Value, node: AnyNode): voi
   if (declared !== undefined && (value.kind === 'held' || absentLiteral(value) !== undefined)) noteOptional(l, declared, value)
   if (place.kind === 'whole') storeParts(l, place.stored, value, node)
   else if (value.kind === 'refused') return
-  else if (place.kind === 'held') storedInHeld(l, place.list, place.at, value, node)
+  else if (place.kind === 'held') storedInHeld(l, place.list, place.at, value, { node })
   else if (place.kind === 'list' || place.kind === 'field') {
     const number = l.verbs.heldNumber(l, place.of, value, { node, mayBeAbsent: place.mayBeAbsent === true })
     if (place.kind === 'field') notePart(l, place.part.kind, place.part.name, value)
@@ -213,12 +225,13 @@ function store(l: Lowering, place: Scalar, value: Expr, { node, wanted }: Assign
   }
   if (place.kind === 'held') {
     const given = exprValue(l.stabilized(value))
-    return storedInHeld(l, place.list, place.at, given, node) ? given : REFUSED
+    return storedInHeld(l, place.list, place.at, given, { node, isThere: place.isThere === true }) ? given : REFUSED
   }
   if (place.kind === 'grown') {
     checkNumber(l, place.array, value, node)
     const given = l.stabilized(value)
-    l.emit({ kind: 'Write', array: place.array, subscripts: [writtenIndex(l, place.array, place.at, node)], value: given, span })
+    const at = place.isThere === true ? placeIn(l, place.array, place.at) : writtenIndex(l, place.array, place.at, node)
+    l.emit({ kind: 'Write', array: place.array, subscripts: [at], value: given, span })
     return exprValue(given)
   }
   if (l.locals.has(place.array) && l.frame.isLibrary !== true) checkNumber(l, place.array, value, node)
@@ -334,7 +347,7 @@ export function lowerUpdate(l: Lowering, node: UpdateExpression, wanted: { reado
   // a name that an object does not have gives undefined, of which `++` gives NaN
   const old = keepOld ? l.temporary(place.kind === 'entry' ? unary('+', current, span) : current, 'old') : current
   const next = binary(node.operator === '++' ? '+' : '-', old, literal(isBigint ? 1n : 1, span), span)
-  const value = store(l, place, next, { node, wanted: { value: wanted.value && node.prefix } })
+  const value = store(l, stillThere(l, place, []), next, { node, wanted: { value: wanted.value && node.prefix } })
   return keepOld ? exprValue(old) : value
 }
 

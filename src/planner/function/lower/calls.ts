@@ -10,10 +10,9 @@ import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/captu
 import { partsCall } from '../captures/capturedLists.ts'
 import { windowOf } from '../captures/capturedLookups.ts'
 import { codeOfCharacter } from '../captures/characters.ts'
+import { methodOf, staticMethod, withThis } from '../captures/classes.ts'
 import { argumentExprs, handleMethod, inOrderAfter, viewMethod } from '../captures/handleMethods.ts'
-import { fromOutside, isTable, tableOf } from '../captures/outside.ts'
-import { noteMethod } from '../captures/privateNames.ts'
-import { hasTraps } from '../captures/traps.ts'
+import { isTable, tableOf } from '../captures/outside.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
 import { flattened } from '../lists/flattened.ts'
@@ -34,9 +33,7 @@ import { takenWindow } from '../lists/windows/takenWindows.ts'
 import { refusalOf } from '../refusals.ts'
 import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
 import { askedCall } from '../source/askedElements.ts'
-import { classSourceOf } from '../source/source.ts'
 import { regexMethod, textMethod } from '../textMethods.ts'
-import type { AnyFunction } from '../unit.ts'
 import { binary, literal, logical } from './build.ts'
 import { comparesObjects, dateMethod, parsedDate } from './dates.ts'
 import { lowerExpression, privateMember } from './expressions.ts'
@@ -318,39 +315,6 @@ function callMember(l: Lowering, object: Value, name: string, node: CallExpressi
     node,
     textOf(l, node.callee),
   )
-}
-
-/** Returns an object's function with the object as its `this`; an arrow function keeps its own. */
-function withThis(f: Value & { kind: 'closure' }, object: Value): Value {
-  return f.node.type === 'ArrowFunctionExpression' ? f : { ...f, self: object }
-}
-
-/** Returns a static method of a class of the program, or of those that it extends; undefined for anything else. */
-function staticMethod(l: Lowering, object: Value & { kind: 'global' }, name: string, node: CallExpression): Value | undefined {
-  for (let of = object.value; typeof of === 'function' && !hasTraps(of); of = Object.getPrototypeOf(of)) {
-    if (classSourceOf(of as AnyFunction) === undefined) return undefined
-    const own = Object.getOwnPropertyDescriptor(of, name)
-    if (own === undefined) continue
-    const method = typeof own.value === 'function' ? fromOutside(l, own.value, name, 'capture', node) : undefined
-    if (method?.kind === 'closure') noteMethod(l, method.unit, of, name)
-    return method?.kind === 'closure' ? withThis(method, object) : method
-  }
-  return undefined
-}
-
-/** Returns a method of a captured object's class, with the object as `this`; undefined where no class of the user has it. */
-function methodOf(l: Lowering, object: Value & { kind: 'data' }, name: string, node: CallExpression): Value | undefined {
-  for (let at: unknown = Object.getPrototypeOf(object.value); typeof at === 'object' && at !== null; at = Object.getPrototypeOf(at)) {
-    if (hasTraps(at)) return undefined
-    const own = Object.getOwnPropertyDescriptor(at, name)
-    if (own === undefined) continue
-    if (typeof own.value !== 'function') return undefined
-    const f = fromOutside(l, own.value, `${object.name}.${name}`, object.origin, node)
-    if (f.kind !== 'closure') return undefined
-    noteMethod(l, f.unit, at.constructor, name)
-    return { ...f, self: object }
-  }
-  return undefined
 }
 
 /** Methods that lists have too, with another meaning: allowed only where the value is surely a string, number or date. */

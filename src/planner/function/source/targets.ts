@@ -32,7 +32,7 @@ export type Place =
   /** A place of a list of objects (`records.ts`). */
   | { readonly kind: 'item'; readonly list: Records; readonly index: Expr }
   /** A place of a list that places hold, or a variable for such lists (`heldLists.ts`). */
-  | { readonly kind: 'held'; readonly list: Held; readonly at: Expr; readonly isScalar: boolean }
+  | { readonly kind: 'held'; readonly list: Held; readonly at: Expr; readonly isScalar: boolean; readonly isThere?: true }
   | { readonly kind: 'list'; readonly of: number; readonly local: string; readonly mayBeAbsent?: true }
   /** A field of an object that places hold, which is such a list or object itself. */
   | {
@@ -44,8 +44,8 @@ export type Place =
       readonly part: Part
     }
   | { readonly kind: 'element'; readonly array: string; readonly subscripts: readonly Expr[]; readonly part?: Part }
-  /** An element of a list that grows, whose length may change before the place is read or written. */
-  | { readonly kind: 'grown'; readonly array: string; readonly at: Expr }
+  /** An element of a list that grows, whose length may change before the place is read or written; `isThere`: it was read, and has not. */
+  | { readonly kind: 'grown'; readonly array: string; readonly at: Expr; readonly isThere?: true }
   /** A name of an object whose names are computed (`dictionaries.ts`), by the number under which it is kept. */
   | { readonly kind: 'entry'; readonly of: Collection; readonly key: Expr }
   /** A property with a setter, which is called with the value; its getter gives the current one. */

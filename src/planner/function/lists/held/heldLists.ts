@@ -105,13 +105,20 @@ function checkIndex(l: Lowering, list: Held, at: Expr, node: AnyNode): void {
   l.emit(...makeIf(isOutside, [{ kind: 'Throw', error: 'RangeError', message, isLimit: true, span }], [], span))
 }
 
-/** Emits what gives a place another element, that behind the last one included; false where it is refused. */
-export function storedInHeld(l: Lowering, list: Held, at: Expr, value: Value, node: AnyNode): boolean {
+/** Emits what gives a place another element, that behind the last one included, unless it is known to be there; false where it is refused. */
+export function storedInHeld(
+  l: Lowering,
+  list: Held,
+  at: Expr,
+  value: Value,
+  { node, isThere = false }: { readonly node: AnyNode; readonly isThere?: boolean },
+): boolean {
   const heap = heapOf(l, list.of, 'list', node)
   if (heap === undefined) return false
   l.held.noteMoved(list.of)
   noteElement(l, list.of, value)
   const place = (): Expr => {
+    if (isThere) return placeOf(l, heap, list, at)
     const isNext = binary('===', at, heldLength(l, list, node), l.span(node))
     const grows = l.collect(() => void placeBehind(l, heap, list.number, node))
     if (l.frame.isLibrary !== true) l.emit(...makeIf(isNext, grows, [], l.span(node)))
