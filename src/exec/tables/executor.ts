@@ -36,12 +36,12 @@ import type { ExecutorOptions, RunOptions } from './executorOptions.ts'
 import { explainedColumns, explainedGroups } from './explainColumns.ts'
 import { explainedFunctions } from './explainFunctions.ts'
 import { areFew, sampleOf } from './fewRows.ts'
-import { askFilters } from './loadedScan.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import { readsStorage } from './planInputs.ts'
 import type { LoadedPlan } from './run/columnInputs.ts'
 import { type Keeper, Run } from './run/run.ts'
+import { askFilters } from './scanSplits.ts'
 import { externalOf } from './spill/external.ts'
 
 export class Executor {

@@ -25,6 +25,8 @@ export interface ExecutorOptions {
   readonly stopped?: AbortSignal
   /** Inputs in memory with fewer elements run on the caller's thread. */
   readonly smallRows?: number
+  /** Bytes of a file's columns that are read at once; without it, as many as the free memory has room for. */
+  readonly rangeBytes?: number
   /** Elements per partition of data in memory. */
   readonly partitionRows?: number
   /** The sizes by which group-bys in one pass over columns are cut. */

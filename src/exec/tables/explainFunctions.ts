@@ -12,7 +12,7 @@ import { columnProgramOf, isProgram } from './columns/columnProgram.ts'
 import { plannedTextColumns } from './columns/texts/textColumns.ts'
 import { explainedColumns } from './explainColumns.ts'
 import { beforeDistinct, scanToLoad, withoutPartialStep } from './loadedScan.ts'
-import { isOverUnion, overRows } from './run/runPlans.ts'
+import { isOverUnion, overRows, rangedScan } from './run/runPlans.ts'
 
 type Options = Parameters<typeof explainedColumns>[1]
 
@@ -45,7 +45,12 @@ function functionsOf(plan: PhysicalPlan, options: Options, not: string | undefin
       return plan.inputs.flatMap((input) => functionsOf(input, options, 'a union takes partition after partition'))
     case 'WideExec':
       return [
-        ...plan.inputs.flatMap((input) => functionsOverUnion(input, plan.operator, options) ?? functionsOf(input, options, undefined)),
+        ...plan.inputs.flatMap(
+          (input) =>
+            functionsOverUnion(input, plan.operator, options) ??
+            functionsOfRanges(input, plan.operator, options) ??
+            functionsOf(input, options, undefined),
+        ),
         ...functionsIn(plan.operator).map((f) =>
           told(plan.operator, f, { runs: 'JavaScript', because: 'it is called with pairs or groups of rows' }),
         ),
@@ -70,6 +75,12 @@ function functionsOverUnion(plan: PhysicalPlan, above: WideOperator, options: Op
     ...below,
     ...pipelineFunctions(bare.steps, () => ({ runs: 'WebAssembly', because: 'the rows of the union are put together first' })),
   ]
+}
+
+/** The functions of an input that a join takes range after range; undefined for others. */
+function functionsOfRanges(plan: PhysicalPlan, above: WideOperator, options: Options): readonly ExplainedFunction[] | undefined {
+  if (plan.kind !== 'PipelineExec' || rangedScan(plan, above, options, plan.filteredBy !== undefined) === undefined) return undefined
+  return pipelineFunctions(plan.steps, () => ({ runs: 'WebAssembly', because: 'they are read range after range' }))
 }
 
 function columnsOf(plan: PhysicalPlan, options: Options, not: string | undefined): How {

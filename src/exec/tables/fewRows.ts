@@ -3,7 +3,7 @@ import type { Batch } from '../../core/data/column.ts'
 import { MOST_RANGES, rangesOf, rowsIn } from '../../core/rowRanges.ts'
 import { namedColumns } from './columns/semiJoin.ts'
 import type { Pipeline, Scan } from './dataset.ts'
-import { splitsRead } from './loadedScan.ts'
+import { splitsRead } from './scanSplits.ts'
 
 /** The largest share of the splits that may have to be read: each by the rows of its ranges, and their number. */
 const LARGEST_SHARE = 1 / 4

@@ -1,8 +1,9 @@
 /** What is not read whole, however much memory there is. */
 import { expect, test } from 'vitest'
 import { createArena } from '../memory/sharedArena.ts'
-import { loadedScan, type Scan, scanToLoad } from './loadedScan.ts'
+import { loadedScan, scanToLoad } from './loadedScan.ts'
 import type { ExecBatch } from './operators/batches.ts'
+import type { Scan } from './scanSplits.ts'
 
 test('texts of more than 2 GiB in one column are not read whole, and nothing is kept of them', async () => {
   const arena = createArena({ budgetBytes: 2 ** 24 })

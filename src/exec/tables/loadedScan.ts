@@ -13,9 +13,6 @@ import { FIXED_FORMS, isFixedKind } from '../../core/data/fixedValues.ts'
 import { LARGEST_OFFSET } from '../../core/data/leafBuilders.ts'
 import { type ElementType, type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
 import { Bug } from '../../core/errors.ts'
-import type { ArraySource } from '../../core/plan/logicalPlan.ts'
-import { type ColumnPredicate, mayHold } from '../../core/plan/predicate.ts'
-import type { FileFilters } from '../../core/ports.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -31,16 +28,20 @@ import { giveCodes } from './columns/texts/textCodes.ts'
 import { plannedTextColumns } from './columns/texts/textColumns.ts'
 import { type LoadedPart, textsPlaced } from './columns/texts/wholeTexts.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
-import { inputsOf } from './planInputs.ts'
-import { allOf, inOrder, piecesOf } from './scheduler.ts'
+import {
+  bytesIn,
+  fieldsRead,
+  hasRoom,
+  isCounted,
+  type LoadOptions,
+  pageBytes,
+  rowsEstimated,
+  rowsOf,
+  type Scan,
+  splitsRead,
+} from './scanSplits.ts'
+import { inOrder, piecesOf } from './scheduler.ts'
 import type { PlacedSplit, StageResult, StageTask } from './stage.ts'
-
-export type Scan = Extract<PhysicalPlan, { kind: 'ScanExec' }>
-
-/** Columns that are read whole may take the free memory divided by this. */
-const ROOM = 2
-/** The factor from the bytes of texts' pages to their memory: pages have the entries of a dictionary once. */
-const TEXT_BYTES = 2
 
 export interface LoadServices {
   readonly arena: Arena
@@ -50,53 +51,17 @@ export interface LoadServices {
   readonly onProgress: (done: number, total: number) => void
 }
 
-/** The splits that a scan reads: all that its predicate does not rule out. */
-export function splitsRead(scan: Scan): readonly SourceSplit[] {
-  const { source, predicate } = scan
-  if (predicate === undefined) return source.splits
-  let known = read.get(scan)
-  if (known === undefined) {
-    known = (filtered.get(source)?.get(predicate) ?? source.splits).filter((split) => mayHold(predicate, split))
-    read.set(scan, known)
-  }
-  return known
-}
-
-/** Asks filters and indexes of files which splits, and which of their rows, the predicates of a plan's scans need; what they rule out is not among `splitsRead` from then on. SourceError where a file of which nothing is left has changed. */
-export async function askFilters(plan: PhysicalPlan, filters: FileFilters): Promise<void> {
-  if (plan.kind !== 'ScanExec') {
-    await allOf(inputsOf(plan).map((input) => askFilters(input, filters)))
-    return
-  }
-  const { source, predicate } = plan
-  if (predicate === undefined) return
-  const known = filtered.get(source) ?? new WeakMap<ColumnPredicate, readonly SourceSplit[]>()
-  if (!known.has(predicate)) {
-    known.set(predicate, await filters.ruleOut(source, splitsRead(plan), predicate))
-    filtered.set(source, known)
-    read.delete(plan)
-  }
-  await filters.checkUnread(source, splitsRead(plan))
-}
-
-/** The splits that filters leave of a source's for a predicate. */
-const filtered = new WeakMap<ArraySource, WeakMap<ColumnPredicate, readonly SourceSplit[]>>()
-
-/** The splits of scans with predicates, which are asked for several times before a scan is read. */
-const read = new WeakMap<Scan, readonly SourceSplit[]>()
-
 /** Why a scan is not read whole. */
 interface NotLoaded {
   readonly because: string
   /** Whether it has so few rows that kernels over whole columns would gain nothing. */
   readonly isSmall?: true
+  /** The scan that there is no room for, of which a join takes range after range. */
+  readonly tooLarge?: Scan
 }
 
 /** The scan, itself or below a pipeline, to be read whole for a column program; or why it is not; undefined for a plan that is none over a file. */
-export function scanToLoad(
-  plan: PhysicalPlan,
-  { arena, smallRows = SMALL_ROWS }: { readonly arena: Arena; readonly smallRows?: number },
-): Scan | NotLoaded | undefined {
+export function scanToLoad(plan: PhysicalPlan, { arena, smallRows = SMALL_ROWS, rangeBytes }: LoadOptions): Scan | NotLoaded | undefined {
   const scan = plan.kind === 'PipelineExec' ? plan.input : plan
   if (scan.kind !== 'ScanExec' || scan.source.kind === 'memory' || scan.keys.kind !== 'rowNumber') return undefined
   const splits = splitsRead(scan)
@@ -107,11 +72,13 @@ export function scanToLoad(
   const odd = fields.find(({ type }) => !isLoadable(type))
   if (odd !== undefined) return { because: `columns of ${typeText(odd.type)}, as ${odd.name}, are not read whole` }
   if (fields.some(({ name, type }) => !isFixedKind(type.kind) && pageBytes(splits, name) > LARGEST_OFFSET))
-    return { because: 'a column has more than 2 GiB of texts' }
+    return { because: 'a column has more than 2 GiB of texts', tooLarge: scan }
   if (rows < smallRows) return { because: isCounted(scan) ? `only ${rows} of its rows are read` : 'the file is small', isSmall: true }
   const narrowed = plan.kind === 'PipelineExec' ? fieldsNarrowed(fields, plan.steps) : undefined
   const read = narrowed === undefined ? scan : { ...scan, fields: narrowed }
-  return hasRoom(read, arena) ? read : { because: 'there is no room for whole columns in the session’s memory' }
+  return hasRoom(read, arena) && (rangeBytes === undefined || bytesIn(read) <= rangeBytes)
+    ? read
+    : { because: 'there is no room for whole columns in the session’s memory', tooLarge: read }
 }
 
 /** The pipeline without a last step that leaves less of each partition for the operator above: where columns are in memory, that takes all rows at once. */
@@ -124,19 +91,6 @@ export function withoutPartialStep(plan: PhysicalPlan): PhysicalPlan {
 export function beforeDistinct(plan: PhysicalPlan): Extract<PhysicalPlan, { kind: 'PipelineExec' }> | undefined {
   if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialDistinctExec') return undefined
   return { ...plan, steps: plan.steps.slice(0, -1) }
-}
-
-/** Whether the columns of a scan take no more than the free memory divided by `parts`. */
-export function hasRoom(scan: Scan, { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>, parts: number = ROOM): boolean {
-  const bytes = isCounted(scan) ? bytesOf(splitsRead(scan), fieldsRead(scan) ?? []) : bytesEstimated(scan)
-  return bytes * parts <= budgetBytes - usedBytes
-}
-
-/** The approximate bytes of columns of text, in parts and put together. */
-function bytesEstimated(scan: Scan): number {
-  const fields = fieldsRead(scan) ?? []
-  const values = (rowsEstimated(scan) ?? 0) * fields.length
-  return 2 * values * (VALUE_BYTES + 8)
 }
 
 /** Why no column program runs over the columns of a pipeline over files, were they read whole; undefined where one does, and for other plans. */
@@ -152,69 +106,10 @@ export function withoutPartialGroups(plan: PhysicalPlan): PhysicalPlan {
   return { ...plan, steps: plan.steps.slice(0, -1) }
 }
 
-function fieldsRead({ source, columns, fields: narrowed }: Scan): readonly Field[] | undefined {
-  if (narrowed !== undefined) return narrowed
-  const known = new Map(fieldsOf(source.element).map((field) => [field.name, field]))
-  const fields = columns.flatMap((name) => known.get(name) ?? [])
-  return fields.length === columns.length ? fields : undefined
-}
-
-/** Whether the splits of a scan tell their numbers of rows. */
-export function isCounted(scan: Scan): boolean {
-  return rowsOf(splitsRead(scan)) !== undefined
-}
-
 /** The scan over splits that were read: each has the columns of the scan. */
 export function ofParsed({ predicate: _, ...scan }: Scan, splits: readonly SourceSplit[]): Scan {
   const element: ElementType = { kind: 'row', fields: fieldsRead(scan) ?? [] }
   return { ...scan, source: { kind: 'memory', name: scan.source.name, element, splits } }
-}
-
-/** The bytes of a value in text, with what separates it from the next one. */
-const VALUE_BYTES = 6
-
-/** The approximate number of rows of CSV; undefined for other formats, and where the number of bytes is not known. */
-function rowsEstimated(scan: Scan): number | undefined {
-  const { source } = scan
-  if (source.kind !== 'csv') return undefined
-  let bytes = 0
-  for (const split of splitsRead(scan)) {
-    if (split.bytes === undefined) return undefined
-    bytes += split.bytes
-  }
-  return Math.ceil(bytes / VALUE_BYTES / Math.max(1, fieldsOf(source.element).length))
-}
-
-/** The number of rows of all splits; undefined where a split's is not known. */
-function rowsOf(splits: readonly SourceSplit[]): number | undefined {
-  let sum = 0
-  for (const { rows } of splits) {
-    if (rows === undefined) return undefined
-    sum += rows
-  }
-  return sum
-}
-
-/** The bytes of a column's pages. */
-function pageBytes(splits: readonly SourceSplit[], name: string): number {
-  return splits.reduce((sum, { columnBytes }) => sum + (columnBytes?.get(name) ?? 0), 0)
-}
-
-/** The approximate bytes of the columns in memory. */
-function bytesOf(splits: readonly SourceSplit[], fields: readonly Field[]): number {
-  let bytes = 0
-  for (const { rows = 0, columnBytes } of splits)
-    for (const { name, type } of fields) {
-      const inside = flatFields([{ name, type, nullable: true }])
-      const texts = inside.filter((one) => isText(one.type)).length
-      bytes += inside.reduce((sum, one) => sum + rows * widthOf(one.type.kind), 5 * rows * texts)
-      if (texts > 0) bytes += TEXT_BYTES * (columnBytes?.get(name) ?? 0)
-    }
-  return bytes
-}
-
-function widthOf(kind: Field['type']['kind']): number {
-  return isFixedKind(kind) ? new FIXED_FORMS[kind].array(0).BYTES_PER_ELEMENT : 0
 }
 
 export interface LoadedScan {

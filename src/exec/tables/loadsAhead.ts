@@ -9,16 +9,8 @@
 import { MemoryError } from '../../core/errors.ts'
 import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
 import type { Block } from './block.ts'
-import {
-  columnsFor,
-  hasRoom,
-  type LoadedScan,
-  type LoadServices,
-  type Scan,
-  scanToLoad,
-  splitsRead,
-  withoutPartialStep,
-} from './loadedScan.ts'
+import { columnsFor, type LoadedScan, type LoadServices, scanToLoad, withoutPartialStep } from './loadedScan.ts'
+import { hasRoom, type LoadOptions, type Scan, splitsRead } from './scanSplits.ts'
 
 /** A scan of all columns that inputs of wide operators read of the same rows. */
 export interface PlannedLoad {
@@ -27,10 +19,7 @@ export interface PlannedLoad {
 }
 
 /** The scans that are read whole, in the order in which their readers need them. */
-export function plannedLoads(
-  plan: PhysicalPlan,
-  options: Pick<LoadServices, 'arena'> & { readonly smallRows?: number },
-): readonly PlannedLoad[] {
+export function plannedLoads(plan: PhysicalPlan, options: LoadOptions): readonly PlannedLoad[] {
   const found: PlannedLoad[] = []
   for (const input of wideInputs(plan)) {
     const scan = scanToLoad(withoutPartialStep(input), options)

@@ -11,10 +11,11 @@ import type { Measures, RanPlan } from '../../planner/physical/ranPlan.ts'
 import type { ColumnProgram } from './columns/columnProgram.ts'
 import type { ColumnRun } from './columns/columnRun.ts'
 import { isText, textBytes } from './columns/loadTask.ts'
-import { type LoadedScan, splitsRead } from './loadedScan.ts'
+import type { LoadedScan } from './loadedScan.ts'
 import type { ExecBatch } from './operators/batches.ts'
 import { isFree } from './operators/freeSteps.ts'
 import { inputsOf } from './planInputs.ts'
+import { splitsRead } from './scanSplits.ts'
 import type { StageResult } from './stage.ts'
 
 /** The rows of a result that are kept: now, at most, in its largest part, and in all. */
@@ -142,6 +143,22 @@ export class PlanRecord {
     })
     this.addResult(plan, [result])
     this.addSource(plan, rows)
+  }
+
+  /** Adds what a pipeline left of one range of a scan. */
+  addRange(
+    plan: PhysicalPlan,
+    run: ColumnRun,
+    { batch, scan, milliseconds }: { readonly batch: ExecBatch; readonly scan: Scan; readonly milliseconds: number },
+  ): void {
+    const [before = 0] = this.measures.get(plan)?.rowsIn ?? []
+    const input = plan.kind === 'PipelineExec' ? plan.input : plan
+    const { rows: read = 0 } = this.measures.get(input) ?? {}
+    this.addProgram(plan, run, batch)
+    this.add(plan, { rowsIn: [before + run.program.rows] })
+    if (input === plan) return
+    this.addWait(input, milliseconds)
+    this.add(input, { rows: read + run.program.rows, ran: 'read into the arena, a range at a time', pieces: piecesOf(scan) })
   }
 
   /** Sets what ran in the end, and forgets why an attempt before it did not serve. */

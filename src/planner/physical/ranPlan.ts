@@ -30,6 +30,8 @@ export type Ran =
   | "JavaScript on the caller's thread"
   | 'read whole into the arena'
   | 'read whole into the arena, once for several scans'
+  /** There is no room for all of its columns: those of a range of its splits at a time. */
+  | 'read into the arena, a range at a time'
   | 'read in workers'
   | 'read in workers for these rows alone'
   /** The tasks of the pipeline above read the source. */

@@ -28,14 +28,12 @@ import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import type { Dataset, Partition, Scan, Wide } from '../dataset.ts'
 import {
   beforeDistinct,
-  isCounted,
   type LoadedScan,
   type LoadServices,
   loadedScan,
   ofParsed,
   programRefused,
   scanToLoad,
-  splitsRead,
   type TextsWanted,
   withoutPartialStep,
 } from '../loadedScan.ts'
@@ -45,10 +43,12 @@ import { isFree } from '../operators/freeSteps.ts'
 import { withoutKeys } from '../operators/operator.ts'
 import { cutPartitions, PARTITION_ROWS } from '../operators/partitions.ts'
 import { projected } from '../operators/project.ts'
+import { isCounted, splitsRead } from '../scanSplits.ts'
 import { inOrder } from '../scheduler.ts'
 import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
-import { withComparedKeys } from './runPlans.ts'
+import { inRanges } from './rangedInputs.ts'
+import { rangedScan, withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
 /** Makes the filters of a program's rows by keys of joins. */
@@ -72,11 +72,10 @@ export class ColumnInputs {
 
   /** The plan over columns that are read whole, where it reads files of `smallRows` rows or more and a column program can run over them; else the plan itself. */
   async loaded(plan: PhysicalPlan, smallRows: number | undefined = this.state.options.smallRows): Promise<LoadedPlan> {
-    const { arena } = this.state.options
     const distinct = beforeDistinct(plan)
     const bare = distinct ?? withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
-    const scan = begun?.scan ?? scanToLoad(bare, { arena, ...(smallRows === undefined ? {} : { smallRows }) })
+    const scan = begun?.scan ?? scanToLoad(bare, { ...this.state.options, ...(smallRows === undefined ? {} : { smallRows }) })
     const because = scan === undefined ? this.state.record && programRefused(bare) : 'because' in scan ? scan.because : undefined
     if (because !== undefined) this.state.record?.refuse(plan, because)
     if (scan === undefined || 'because' in scan) return { plan, blocks: [] }
@@ -251,6 +250,11 @@ export class ColumnInputs {
   async programmed(plan: PhysicalPlan, operator: WideOperator): Promise<Dataset | undefined> {
     const { kind } = operator
     const keySets = this.keySetsOf(plan)
+    const ranged = rangedScan(plan, operator, this.state.options, keySets !== undefined)
+    if (ranged !== undefined) {
+      const load = (scan: Scan, wanted: TextsWanted): Promise<TimedLoad> => this.load(scan, wanted)
+      return await inRanges(plan, operator, ranged, { state: this.state, load, ...(keySets === undefined ? {} : { keySets }) })
+    }
     const codedKeys = kind === 'HashAggregateExec'
     const isWhole = kind === 'SortExec' || kind === 'WindowExec' || kind === 'AsofJoinExec'
     if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined

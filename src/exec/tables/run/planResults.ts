@@ -22,9 +22,9 @@ import {
   withoutFirst,
   withoutPartitionKeys,
 } from '../dataset.ts'
-import { splitsRead } from '../loadedScan.ts'
 import { asDeclared, emptyBatch, sliceBatch } from '../operators/batches.ts'
 import { withoutKeys } from '../operators/operator.ts'
+import { splitsRead } from '../scanSplits.ts'
 import { selected } from '../selected.ts'
 import { partitionsBeyond } from '../spill/expected.ts'
 import { storedBatches } from '../storedBatches.ts'

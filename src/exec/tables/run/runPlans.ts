@@ -4,11 +4,12 @@ import { mayNotEnd } from '../../../core/ir/mayNotEnd.ts'
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import { type Partition, type Pipeline, stepless, type Union, type Wide } from '../dataset.ts'
-import { splitsRead } from '../loadedScan.ts'
+import { scanToLoad } from '../loadedScan.ts'
 import { type ExecBatch, emptyBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { withWholeNulls } from '../operators/join/nullKeys.ts'
 import { wholeMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
+import { type LoadOptions, type Scan, splitsRead } from '../scanSplits.ts'
 
 /**
  * Whether all partitions run as one task on the caller's thread, since the steps only hand columns on. Every partition is one
@@ -61,6 +62,15 @@ export function overRows(
   const name = input.kind === 'WideExec' ? input.operator.kind : input.kind
   const stored = { kind: 'StoredExec' as const, name, element: input.element, keys: input.keys }
   return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
+}
+
+/** The scan of which a join takes range after range, as it is too large to be read whole; undefined where the join does not. `isFiltered`: keys of joins filter its rows. */
+export function rangedScan(plan: PhysicalPlan, operator: WideOperator, options: LoadOptions, isFiltered: boolean): Scan | undefined {
+  if (operator.kind !== 'HashJoinExec') return undefined
+  const steps = plan.kind === 'PipelineExec' ? plan.steps : []
+  if (steps.every(isFree) && !isFiltered) return undefined // its columns are handed on as they are
+  const scan = scanToLoad(plan, options)
+  return scan !== undefined && 'because' in scan ? scan.tooLarge : undefined
 }
 
 /** Whether a function of the plan runs as it stands. */

@@ -21,11 +21,12 @@ import {
   type Wide,
 } from '../dataset.ts'
 import type { ExecutorOptions } from '../executorOptions.ts'
-import { beforeDistinct, splitsRead, withoutPartialGroups } from '../loadedScan.ts'
+import { beforeDistinct, withoutPartialGroups } from '../loadedScan.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { asRowFailure } from '../operators/rows/rowFailure.ts'
 import { inputsOf } from '../planInputs.ts'
 import { bytesOfBatches, type PlanRecord } from '../planRecord.ts'
+import { splitsRead } from '../scanSplits.ts'
 import type { StageResult, StageTask } from '../stage.ts'
 import type { ExternalServices, Source } from './externalServices.ts'
 import { bytesOf, partsIn, piecesOf, type SpilledPart, segmentsIn } from './parts.ts'

@@ -1,0 +1,186 @@
+/**
+ * Law: joins over files that memory has no room for, of which ranges of row groups are read one after another, have the rows of the
+ * dullest join, in its order; and when one has run, or failed, nothing of it is in memory.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Bool, DateDay, Field, Float64, Int32, Schema, Utf8 } from 'apache-arrow'
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { DistArray } from '../src/core/arrays/distArray.ts'
+import { sum } from '../src/core/plan/aggregates.ts'
+import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
+import { Executor } from '../src/exec/tables/executor.ts'
+import { sourceFromRows } from '../src/io/memory/memory.ts'
+import { openParquet } from '../src/io/parquet.ts'
+import { readSplit } from '../src/io/readSplit.ts'
+import { writeParquet } from '../src/io/writeParquet.ts'
+import { announcedRun } from './lawRuns.ts'
+import { piecemealEngines, tableOf } from './piecemeal.ts'
+
+const LAW = announcedRun('ranges.prop.ts')
+const FEW_RUNS = 500
+/** Of the columns of some row groups, and of less than one. */
+const RANGES = [200, 1] as const
+const made = RANGES.map((rangeBytes) => piecemealEngines([1, 2], 4, (options) => new Executor({ ...options, rangeBytes })))
+const folder = mkdtempSync(join(tmpdir(), 'ranges-'))
+afterAll(async () => {
+  for (const { stop } of made) await stop()
+  rmSync(folder, { recursive: true })
+})
+
+interface Row {
+  readonly k: number | null
+  readonly s: string
+  readonly t: string | null
+  readonly x: number
+  readonly d: Date
+  readonly b: boolean | null
+}
+const SCHEMA = new Schema([
+  new Field('k', new Int32(), true),
+  new Field('s', new Utf8(), false),
+  new Field('t', new Utf8(), true),
+  new Field('x', new Float64(), false),
+  new Field('d', new DateDay(), false),
+  new Field('b', new Bool(), true),
+])
+const text = fc.constantFrom('a', 'b', 'žluť', '', 'and a longer one')
+const row: fc.Arbitrary<Row> = fc.record(
+  {
+    k: fc.option(fc.integer({ min: 0, max: 12 }), { freq: 8 }),
+    s: text,
+    t: fc.option(text, { freq: 3 }),
+    x: fc.integer({ min: -9, max: 9 }).map((n) => n / 4),
+    d: fc.integer({ min: 0, max: 5 }).map((day) => new Date(Date.UTC(2026, 0, 1 + day))),
+    b: fc.option(fc.boolean(), { freq: 4 }),
+  },
+  { noNullPrototype: true },
+)
+
+/** What is done with a file's rows. Statistics of row groups decide on `early`; `bad` fails. */
+const noon = new Date(Date.UTC(2026, 0, 3, 12))
+const STEPS: Readonly<Record<string, (r: Row, i: number) => Row | undefined>> = {
+  all: (r) => r,
+  positive: (r) => (r.x > 0 ? r : undefined),
+  none: () => undefined,
+  early: (r) => (r.d < noon ? r : undefined),
+  named: (r) => (r.s !== 'a' && r.t !== 'b' ? r : undefined),
+  longer: (r) => ({ ...r, s: `${r.s}!`, x: r.x * 2 }),
+  numbered: (r, i) => ({ ...r, x: i }),
+  bad: (r) => {
+    if (r.x === 2) throw new RangeError('two')
+    return r
+  },
+}
+const chainOf: Readonly<Record<string, (a: DistArray<Row>) => DistArray<Row>>> = {
+  all: (a) => a,
+  positive: (a) => a.filter((r) => r.x > 0),
+  none: (a) => a.filter((r) => r.x > 100),
+  early: (a) => a.filter((r) => r.d < noon),
+  named: (a) => a.filter((r) => r.s !== 'a' && r.t !== 'b'),
+  longer: (a) => a.map((r) => ({ k: r.k, s: `${r.s}!`, t: r.t, x: r.x * 2, d: r.d, b: r.b })) as DistArray<Row>,
+  numbered: (a) => a.map((r, [i]) => ({ k: r.k, s: r.s, t: r.t, x: i, d: r.d, b: r.b })) as unknown as DistArray<Row>,
+  bad: (a) =>
+    a.filter((r) => {
+      if (r.x === 2) throw new RangeError('two')
+      return true
+    }),
+}
+const step = fc.constantFrom('all', 'all', 'positive', 'positive', 'early', 'named', 'longer', 'numbered', 'none', 'bad')
+
+const KEYS: Readonly<Record<string, (r: Row) => unknown>> = {
+  k: (r) => r.k,
+  s: (r) => r.s,
+  t: (r) => r.t,
+  d: (r) => r.d,
+  'k and s': (r) => [r.k, r.s],
+  'k + 1': (r) => (r.k ?? 0) + 1,
+}
+const keyText = (value: unknown): string | undefined =>
+  value === null || (Array.isArray(value) && value.includes(null)) ? undefined : JSON.stringify(value)
+
+type How = 'inner' | 'left' | 'right' | 'full' | 'semi' | 'anti'
+const how = fc.constantFrom<How>('inner', 'inner', 'inner', 'left', 'right', 'full', 'semi', 'anti')
+const NAMES = ['k', 's', 't', 'x', 'd', 'b'] as const
+
+function dullJoin(left: readonly Row[], right: readonly Row[], keyOf: (r: Row) => unknown, kind: How): readonly object[] {
+  const same = (l: Row, r: Row): boolean => keyText(keyOf(l)) !== undefined && keyText(keyOf(l)) === keyText(keyOf(r))
+  if (kind === 'semi' || kind === 'anti') return left.filter((l) => right.some((r) => same(l, r)) === (kind === 'semi'))
+  const both = (l: Row | undefined, r: Row | undefined): object =>
+    Object.fromEntries([...NAMES.map((name) => [name, l?.[name] ?? null]), ...NAMES.map((name) => [`${name}_right`, r?.[name] ?? null])])
+  const found = left.flatMap((l) => {
+    const own = right.filter((r) => same(l, r))
+    return own.length === 0 && (kind === 'left' || kind === 'full') ? [both(l, undefined)] : own.map((r) => both(l, r))
+  })
+  if (kind !== 'right' && kind !== 'full') return found
+  return [...found, ...right.filter((r) => !left.some((l) => same(l, r))).map((r) => both(undefined, r))]
+}
+
+async function fileOf(name: string, rows: readonly Row[], rowGroupRows: number): Promise<LogicalPlan> {
+  const path = join(folder, `${name}.parquet`)
+  const source = sourceFromRows(rows as never, { schema: SCHEMA })
+  const [split] = source.splits
+  const batches = split === undefined ? [] : await readSplit(source, split, NAMES)
+  await writeParquet({ batches, element: source.element, path, options: { rowGroupRows } })
+  return tableOf(await openParquet(path))
+}
+
+const outcome = (rows: readonly Row[], name: string): readonly Row[] | undefined => {
+  try {
+    return rows.flatMap((r, i) => STEPS[name]?.(r, i) ?? [])
+  } catch {
+    return undefined
+  }
+}
+
+test('joins over files of which ranges are read', async () => {
+  const counts = { ranged: 0, failed: 0 }
+  const rows = fc.array(row, { minLength: 1, maxLength: 40 })
+  const side = fc.record({ rows, step, rowGroupRows: fc.integer({ min: 1, max: 9 }) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(side, side),
+      fc.constantFrom(...Object.keys(KEYS)),
+      how,
+      fc.record({ range: fc.nat(1), engine: fc.nat(1), grouped: fc.boolean() }),
+      async ([a, b], key, kind, { range, engine, grouped }) => {
+        const { engines, arena } = made[range] as (typeof made)[number]
+        const keyOf = KEYS[key] as (r: Row) => unknown
+        const before = arena.usedBytes
+        const [left, right] = await Promise.all(
+          [a, b].map(async (one, i) => {
+            // sorted by day, so that row groups are skipped
+            const sorted = [...one.rows].sort((p, q) => p.d.getTime() - q.d.getTime())
+            const file = new DistArray<Row>(engines[engine] as (typeof engines)[number], await fileOf(`${i}`, sorted, one.rowGroupRows))
+            return { array: (chainOf[one.step] as (one: DistArray<Row>) => DistArray<Row>)(file), rows: outcome(sorted, one.step) }
+          }),
+        )
+        if (left === undefined || right === undefined) throw new Error('There are two sides.')
+        const joined = left.array.join(right.array, { left: keyOf, right: keyOf }, { how: kind }) as unknown as DistArray<Row>
+        const asked = grouped ? joined.groupBy((r) => r.s).agg({ x: sum((r) => r.x) }) : joined
+        const found: unknown = await asked.collect().catch((error: unknown) => error)
+        expect(arena.usedBytes).toBe(before)
+        if (left.rows === undefined || right.rows === undefined) {
+          counts.failed++
+          if (found instanceof Error) expect(found.message).toContain('two') // a side without rows may spare the other
+          return
+        }
+        const dull = dullJoin(left.rows, right.rows, keyOf, kind)
+        if (grouped) {
+          const totals = new Map<unknown, number | null>()
+          for (const { s, x } of dull as Row[]) totals.set(s, x === null ? (totals.get(s) ?? null) : (totals.get(s) ?? 0) + x)
+          expect(found).toEqual([...totals].map(([group, x]) => ({ key: group, x: x ?? 0 })))
+        } else expect(found).toEqual(dull)
+        if ((await joined.explain({ analyze: true })).includes('a range at a time')) counts.ranged++
+      },
+    ),
+    LAW,
+  )
+  console.log(`ranges: ${JSON.stringify(counts)}`)
+  if (LAW.numRuns >= FEW_RUNS) {
+    expect(counts.ranged).toBeGreaterThan(LAW.numRuns / 3)
+    expect(counts.failed).toBeGreaterThan(LAW.numRuns / 50)
+  }
+}, 300_000)
