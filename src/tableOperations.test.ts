@@ -18,6 +18,7 @@ import {
   mean,
   mode,
   PlanError,
+  rowNumber,
   Session,
   skew,
   sum,
@@ -86,7 +87,7 @@ describe('columns by name', () => {
       'rename() takes an object of columns, as in rename({ old: \'new\' }); it was given "day".',
     )
     expect(messageOf(() => opaque.rename({ id: 'x' }))).toBe(
-      "rename() has to know the columns, and what a function returns that runs as JavaScript is not known before it ran.\nName the columns first, as in select('id', 'price').",
+      "rename() has to know the columns, and neither what a function returns that runs as JavaScript nor what fromRows() has without rows is known before the run.\nName the columns first, as in select('id', 'price').",
     )
     expect(messageOf(() => session.fromRows([1, 2]).drop('value' as never))).toBe(
       'drop() works on rows with columns; the elements of this array are f64.\nMake rows of them first, as in map((value) => ({ value })).',
@@ -697,4 +698,43 @@ test('what is asked of lists is answered by columns, each question with its capt
     .collect()
   expect(sums.map(({ key }) => key)).toEqual([2, 3, 4])
   await expect(table.filter((r) => r.tags!.length > 1).count()).rejects.toThrow(TaskError)
+})
+
+test('chains over no rows, whose columns nobody knows, give none', async () => {
+  interface Sale {
+    readonly id: number
+    readonly shop: string
+    readonly price: number | null
+    readonly at: Date
+  }
+  const sales = session.fromRows<Sale>([])
+  const shops = session.fromRows([{ shop: 'Rome', rate: 2 }])
+  const totals = sales.groupBy((r) => ({ shop: r.shop, day: r.at.getUTCDay() })).agg({ n: count(), total: sum((r) => r.price) })
+  expect(await sales.filter((r) => r.price !== null && r.shop.startsWith('R')).collect()).toEqual([])
+  expect(await totals.collect()).toEqual([])
+  expect(await sales.window({ by: (r) => r.shop, orderBy: (r) => r.at }, { n: rowNumber() }).collect()).toEqual([])
+  expect(
+    await sales
+      .sortBy([(r) => r.shop, { by: (r) => r.price, order: 'descending' }])
+      .limit(3)
+      .collect(),
+  ).toEqual([])
+  expect(await sales.join(shops, 'shop').collect()).toEqual([])
+  expect(await shops.join(sales, 'shop', { how: 'left' }).select('shop', 'rate').collect()).toEqual([{ shop: 'Rome', rate: 2 }])
+  expect(await sales.joinAsof(sales, { on: (r) => r.at, by: (r) => r.shop }).collect()).toEqual([])
+  expect(await sales.distinct().collect()).toEqual([])
+  expect(await sales.agg({ n: count(), total: sum((r) => r.price) }).collect()).toEqual([{ n: 0, total: 0 }])
+  expect(await sales.map((r) => r.price ?? 0).sum()).toBe(0)
+  expect(await sales.withColumns((r) => ({ net: (r.price ?? 0) * 0.8 })).collect()).toEqual([])
+  expect(
+    await (await sales.materialize())
+      .groupBy((r) => r.shop)
+      .count()
+      .collect(),
+  ).toEqual([])
+  await expect(sales.writeCsv('sales.csv')).rejects.toThrow(
+    new PlanError(
+      "A CSV file needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.",
+    ),
+  )
 })

@@ -97,7 +97,10 @@ export async function parquetForm(element: ElementType, path: string, options: W
   if (compatibility === 'v1' && compression !== 'snappy' && compression !== 'none')
     throw new PlanError(`{ compatibility: 'v1' } has no ${compression} compression. Use 'snappy' or 'none'.`)
   const fields = fieldsOf(element).map((field): Field => ({ ...field, type: fileType(field.type) }))
-  if (fields.length === 0) throw new PlanError('A Parquet file needs at least one column.')
+  if (fields.length === 0)
+    throw new PlanError(
+      "A Parquet file needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.",
+    )
   for (const field of fields) checkType(field.type, field.name, compatibility)
   await loadParquet()
   const arrowFields = fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) }))

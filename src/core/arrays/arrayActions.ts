@@ -267,7 +267,7 @@ export abstract class ArrayActions<T, K extends Key> extends ArrayElements<T, K>
     const { element } = this.#plan
     if (isKnown(element)) return this.#engine.arrowSchema(element)
     throw new PlanError(
-      'The schema is not known before the array is computed, because a function in its plan runs as JavaScript (explain() says which and why).\n' +
+      'The schema is not known before the array is computed, because a function in its plan runs as JavaScript (explain() says which and why), or fromRows() was given no rows and no { schema }.\n' +
         'Use (await array.toArrow()).schema, or write the function so that it can be analysed.',
     )
   }

@@ -331,7 +331,7 @@ test('actions on elements that have none', async () => {
   const opaque = table.map((r) => (/x/g.test(r.s) ? 1 : 2))
   expect(() => opaque.schema).toThrow(
     new PlanError(
-      'The schema is not known before the array is computed, because a function in its plan runs as JavaScript (explain() says which and why).\n' +
+      'The schema is not known before the array is computed, because a function in its plan runs as JavaScript (explain() says which and why), or fromRows() was given no rows and no { schema }.\n' +
         'Use (await array.toArrow()).schema, or write the function so that it can be analysed.',
     ),
   )

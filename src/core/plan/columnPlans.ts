@@ -198,7 +198,7 @@ export function knownFields(input: LogicalPlan, method: string): readonly Field[
         'Make rows of them first, as in map((value) => ({ value })).',
     )
   throw new PlanError(
-    `${method}() has to know the columns, and what a function returns that runs as JavaScript is not known before it ran.\n` +
+    `${method}() has to know the columns, and neither what a function returns that runs as JavaScript nor what fromRows() has without rows is known before the run.\n` +
       "Name the columns first, as in select('id', 'price').",
   )
 }

@@ -29,7 +29,10 @@ export async function writeCsv({
 }: WriteRequest<Partial<CsvForm>>): Promise<Written> {
   const form = { ...STANDARD_FORM, ...options }
   const fields = fieldsOf(element)
-  if (fields.length === 0) throw new PlanError('A CSV file needs at least one column.')
+  if (fields.length === 0)
+    throw new PlanError(
+      "A CSV file needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.",
+    )
   for (const field of fields) checkType(field.type, field.name)
   let rows = 0
   const header = `${fields.map(({ name }) => (OTHER_DELIMITERS.test(name) ? inQuotes(name) : csvText(name, form))).join(form.delimiter)}\n`

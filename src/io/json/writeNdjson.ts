@@ -17,7 +17,10 @@ const BATCH_ROWS = 65_536
 
 export async function writeNdjson({ batches, element, path, encoder, ...access }: WriteRequest<object>): Promise<Written> {
   const fields = fieldsOf(element)
-  if (fields.length === 0) throw new PlanError('An NDJSON file needs at least one column.')
+  if (fields.length === 0)
+    throw new PlanError(
+      "An NDJSON file needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.",
+    )
   for (const field of fields) checkType(field.type, field.name)
   let rows = 0
   const encodings = async function* (): AsyncGenerator<Encoding> {

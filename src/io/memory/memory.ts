@@ -40,6 +40,7 @@ export function sourceFromRows(rows: Iterable<unknown>, options: MemoryOptions =
   }
   const wanted = options.schema === undefined ? undefined : wantedFields(options.schema, 'fromRows')
   const values = [...rows]
+  if (values.length === 0 && wanted === undefined) return sourceOf('fromRows', { kind: 'unknown' }, [], 0, options)
   const first = values.find((value) => value !== null && value !== undefined)
   if (wanted !== undefined ? first === undefined || isRow(first) : isRow(first))
     return sourceOfColumns('fromRows', rowColumns(values, wanted), values.length, options)
