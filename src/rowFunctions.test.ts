@@ -106,3 +106,33 @@ test('a function of the same text over another variable is another function', as
     [3, 6, 9, 12],
   ])
 })
+
+test('a regular expression that is made of constants is the one that is written out', async () => {
+  interface Word {
+    readonly s: string
+  }
+  const rows: readonly Word[] = ['Crème brûlée', 'a/b', 'x\ny', '', 'aaab'].map((s) => ({ s }))
+  const words = session.fromRows(rows)
+  // as texts: what formats this file would write them as literals
+  const of = <T>(body: string): ((r: Word) => T) => new Function(`return (r) => ${body}`)() as (r: Word) => T
+  const plain = of<string>("r.s.normalize('NFD').replace(new RegExp('\\\\p{M}', 'gu'), '').replace(new RegExp('a+'), '<$&>')")
+  expect(await words.map(plain).collect()).toEqual(rows.map(plain))
+  const asked = of<boolean>("new RegExp('a/b|x\\ny').test(r.s) || new RegExp('^A', 'i').test(r.s)")
+  expect(words.filter(asked).explain()).not.toContain('with new')
+  expect(await words.filter(asked).collect()).toEqual(rows.filter(asked))
+  const fails = words.map(of<boolean>("new RegExp('(', 'u').test(r.s)")).collect()
+  expect(await messageOf(fails)).toBe('map: the function threw at row 0: Invalid regular expression: /(/u: Unterminated group')
+})
+
+test('errors of functions name the method that took them, and the field that was read', async () => {
+  const rates = new Map([[1, { rate: 2, name: 'x' }]])
+  const fails = table.map((r) => {
+    const { rate, name } = rates.get(r.a) as { rate: number; name: string }
+    return `${name} ${rate}`
+  })
+  expect(await messageOf(fails.collect())).toBe("map: the function threw at row 1: Cannot read properties of undefined (reading 'rate')")
+  const apart = table.distinct({ by: (r) => (rates.get(r.a) as { rate: number }).rate })
+  expect(await messageOf(apart.collect())).toBe(
+    "distinct: the function threw at row 1: Cannot read properties of undefined (reading 'rate')",
+  )
+})

@@ -28,6 +28,11 @@ export interface DistinctByAny {
   readonly env?: object
 }
 
+/** Whether the windows of these calls are those of `distinct({ by })`, which errors of its function name. */
+export function isOfDistinct(calls: readonly { readonly name: string }[]): boolean {
+  return calls[0]?.name === NUMBER
+}
+
 export function distinctByPlan(engine: Lowering, input: LogicalPlan, options: DistinctByAny): LogicalPlan {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new PlanError(

@@ -11,6 +11,7 @@ import { functionsOfFolding } from '../../core/ir/folding.ts'
 import type { UserFunction } from '../../core/ir/functionIr.ts'
 import { needsCaller, readsKey } from '../../core/ir/functionUse.ts'
 import { sharedColumns, unionNames } from '../../core/plan/combinations.ts'
+import { isOfDistinct } from '../../core/plan/distinctPlan.ts'
 import { isKnown } from '../../core/plan/elements.ts'
 import { type GroupHow, type JoinKey, type LogicalPlan, labelOf } from '../../core/plan/logicalPlan.ts'
 import { withCarried } from './carried.ts'
@@ -143,7 +144,7 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
     case 'Window': {
       const { by, orderBy, descending, frame } = plan
       const keyed: HiddenColumn[] = []
-      if (by !== undefined) keyed.push({ f: by, method: 'window', use: 'part' })
+      if (by !== undefined) keyed.push({ f: by, method: isOfDistinct(plan.calls) ? 'distinct' : 'window', use: 'part' })
       if (orderBy !== undefined) keyed.push({ f: orderBy, method: 'window', use: 'order' })
       const calls = plan.calls.map(({ of, ...call }): WindowColumn => {
         if (of === undefined) return call

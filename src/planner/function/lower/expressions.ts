@@ -1,5 +1,5 @@
 /** Lowers expressions: each node type of acorn to its value. */
-import type { AnyNode, Expression, Identifier, MemberExpression } from 'acorn'
+import type { AnyNode, Expression, Identifier, MemberExpression, NewExpression } from 'acorn'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { isNameByRow } from '../captures/capturedKeys.ts'
 import { classExpression } from '../captures/declaredClasses.ts'
@@ -130,7 +130,13 @@ function lowered(l: Lowering, node: Expression): Value {
       return heldCall(
         l,
         node,
-        () => newDate(l, node) ?? newTypedArray(l, node) ?? newCollection(l, node) ?? l.verbs.instance(l, node) ?? forbidden(l, node),
+        () =>
+          newDate(l, node) ??
+          newRegex(l, node) ??
+          newTypedArray(l, node) ??
+          newCollection(l, node) ??
+          l.verbs.instance(l, node) ??
+          forbidden(l, node),
       )
     case 'ClassExpression':
       return classExpression(l, node)
@@ -142,6 +148,23 @@ function lowered(l: Lowering, node: Expression): Value {
     case 'AwaitExpression':
     case 'ImportExpression':
       return forbidden(l, node)
+  }
+}
+
+/** Lowers `new RegExp('a+', 'g')` of constants, which is what some tools make of `/a+/g`; undefined for others. */
+function newRegex(l: Lowering, { callee, arguments: args }: NewExpression): Value | undefined {
+  if (callee.type !== 'Identifier' || args.length === 0 || args.length > 2) return undefined
+  if (l.unit.names.bindingOf.get(callee) !== undefined) return undefined
+  const free = l.unit.freeOf(callee)
+  if (free.kind !== 'global' || free.value !== RegExp) return undefined
+  const texts = args.flatMap((one) => (one.type === 'Literal' && typeof one.value === 'string' ? [one.value] : []))
+  const [pattern = '', flags = ''] = texts
+  if (texts.length < args.length) return undefined
+  try {
+    const { source, flags: known } = new RegExp(pattern, flags)
+    return regexOf({ pattern: source, flags: known })
+  } catch {
+    return undefined // it throws where it stands
   }
 }
 

@@ -219,7 +219,7 @@ function restOf(l: Lowering, source: Value, from: number, node: AnyNode): Value 
 }
 
 function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, value: Value, mode: 'declare' | 'assign'): void {
-  const whole = present(l, readNow(l, value, pattern), '', pattern)
+  const whole = present(l, readNow(l, value, pattern), firstName(pattern), pattern)
   const source = whole.kind === 'expr' ? exprValue(l.stabilized(whole.expr)) : whole.kind === 'stored' ? whole : l.stabilizedValue(whole)
   const taken = new Set<string>()
   for (const property of pattern.properties) {
@@ -248,6 +248,11 @@ function bindObject(l: Lowering, pattern: Pattern & { type: 'ObjectPattern' }, v
     taken.add(name)
     bindPattern(l, property.value, source.kind === 'refused' ? REFUSED : memberValue(l, source, name, property), mode)
   }
+}
+
+/** Returns the name of the first field that a pattern takes, which errors name. */
+function firstName({ properties: [first] }: Pattern & { type: 'ObjectPattern' }): string {
+  return first?.type === 'Property' && first.key.type === 'Identifier' && !first.computed ? first.key.name : ''
 }
 
 /** Returns the source of a destructuring with the check that it is not undefined, or the run fails. */
