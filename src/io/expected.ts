@@ -43,6 +43,7 @@ function differenceOf(name: string, wanted: unknown, fields: readonly Field[]): 
   const words = wanted.split('|').map((word) => word.trim())
   const types = words.filter((word) => word !== 'null')
   const isNullable = words.includes('null')
+  if (field.type.kind === 'null' && isNullable) return undefined // it holds nothing else, of whatever kind
   const found = `${typescriptOf(field.type)}${field.nullable ? ' | null' : ''} (${typeText(field.type)})`
   if (types.length > 0 && !types.some((word) => isOf(field, word))) return `${name}: it is ${found}, and ${wanted} was expected.`
   if (field.nullable && !isNullable) return `${name}: it may be null, as ${found}, and ${wanted} was expected.`

@@ -143,3 +143,33 @@ test('what is written: all columns in each line, dates as ISO 8601, lists and ob
     new PlanError('Column "a" is binary, which JSON cannot hold. Convert it with map, for example to text, or write Parquet.'),
   )
 })
+
+test('a field that is null in all lines is of no kind: what it would have is null, and it goes together with any other', async () => {
+  interface Line {
+    readonly id: number
+    readonly address: { readonly city: string; readonly zip?: number } | null
+    readonly home: { readonly geo: { readonly lat: number } | null }
+    readonly note: string | null
+  }
+  writeFileSync(path, '{"id":1,"address":null,"home":{"geo":null},"note":null}\n')
+  const none = await session.readNdjson<Line>(path)
+  const city = (r: Line): string => r.address?.city ?? 'nowhere'
+  const north = (r: Line): boolean => (r.home.geo?.lat ?? -1) > 0
+  expect(await none.map((r) => ({ id: r.id, city: city(r), north: north(r), note: r.note?.trim() ?? '' })).collect()).toEqual([
+    { id: 1, city: 'nowhere', north: false, note: '' },
+  ])
+  const expected = { address: 'null', note: 'string | null', id: 'number' }
+  await session.readNdjson<Line>(path, { expect: expected })
+  const other = join(folder, 'other.ndjson')
+  writeFileSync(other, '{"id":2,"address":{"city":"Rome"},"home":{"geo":{"lat":42}},"note":"x"}\n')
+  const more = await session.readNdjson<Line>(other)
+  expect(
+    await none
+      .union(more)
+      .map((r) => ({ id: r.id, city: city(r), north: north(r), note: r.note }))
+      .collect(),
+  ).toEqual([
+    { id: 1, city: 'nowhere', north: false, note: null },
+    { id: 2, city: 'Rome', north: true, note: 'x' },
+  ])
+})

@@ -112,10 +112,11 @@ function seeNumber(seen: Seen, value: number | bigint, place: JsonPlace): void {
   seen.integers &&= isInteger
 }
 
-/** The type of a place; text, as in CSV, where there are no values. SourceError for integers that no column holds exactly. */
+/** The type of a place; null where there are no values: of what kind they would be nobody knows, and `r.address?.city` is no field of a text. SourceError for integers that no column holds exactly. */
 export function typeOfSeen(seen: Seen, path: string, name: string): ColumnType {
   switch (seen.kind) {
     case undefined:
+      return { kind: 'null' }
     case 'a text':
       return { kind: 'utf8' }
     case 'a truth value':
