@@ -37,7 +37,7 @@ async function load(
 
 test('types are inferred, empty is null', async () => {
   expect(await load('id,price,ok,name,none,zip\n1,1.5,true,a,,007\n-2,,false,"b, c",,12\n3e2,NaN,,"d ""e""",,1\n')).toStrictEqual({
-    types: 'id f64, price f64, ok bool, name utf8, none utf8, zip utf8',
+    types: 'id f64, price f64, ok bool, name utf8, none null, zip utf8',
     rows: [
       { id: 1, price: 1.5, ok: true, name: 'a', none: null, zip: '007' },
       { id: -2, price: null, ok: false, name: 'b, c', none: null, zip: '12' },
@@ -282,4 +282,22 @@ test('a record or a line without an end is refused before it fills the memory', 
       path,
     ),
   )
+})
+
+test('a column without values has no type where all of the file was seen, and is text in a longer one', async () => {
+  expect((await load('id,none\n1,\n2,NA\n', { nullValues: ['NA'] })).types).toBe('id f64, none null')
+  expect((await load('id,none\n')).types).toBe('id null, none null')
+  expect((await load('id,none\n1,""\n')).types).toBe('id f64, none utf8')
+  const long = await load(`id,none\n${'1,\n'.repeat(400_000)}`)
+  expect(long.types).toBe('id f64, none utf8')
+  const other = join(folder, 'other.csv')
+  writeFileSync(other, 'id,none\n3,4\n')
+  expect((await load('id,none\n1,\n', {}, path)).rows).toEqual([{ id: 1, none: null }])
+  expect(await load('', {}, [path, other])).toMatchObject({
+    types: 'id f64, none f64',
+    rows: [
+      { id: 1, none: null },
+      { id: 3, none: 4 },
+    ],
+  })
 })

@@ -55,6 +55,8 @@ interface CsvFile {
   readonly pieces: readonly Piece[]
   readonly names: readonly string[]
   readonly guesses: readonly Guess[]
+  /** Whether the guesses have seen all of the file. */
+  readonly isSeen: boolean
   readonly unpacked?: Unpacked
 }
 
@@ -87,11 +89,12 @@ export async function openCsv(source: FileSource, options: CsvOptions = {}, kern
   for (const name of Object.keys(types)) {
     if (!present.has(name)) throw new PlanError(`${missingColumnMessage(name, fieldsNamed(names), files[0]?.path)} { types } asks for it.`)
   }
+  const isSeen = files.every((file) => file.isSeen)
   const columns = names.map((name, i): CsvColumn => {
     const asked = Object.hasOwn(types, name) ? types[name] : undefined
     const guess = files.map((file) => file.guesses[i] ?? newGuess()).reduce(mergedGuess)
     if (asked !== undefined) return { name, type: typeOfCsv(asked, guess.digits), guessed: false }
-    return { name, type: guessedType(guess), guessed: true }
+    return { name, type: guessedType(guess, isSeen), guessed: true }
   })
   const splits = files.flatMap(({ path, stamp, pieces, unpacked }, file) =>
     pieces.map((piece, i): SourceSplit => {
@@ -156,6 +159,7 @@ async function openOne(
       pieces: pieces.map(({ start, end }) => ({ start: start + origin, end: end + origin })),
       names,
       guesses,
+      isSeen: sample.length === table.size,
       ...(unpacked && { unpacked }),
     }
   } catch (error) {

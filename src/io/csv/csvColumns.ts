@@ -39,6 +39,7 @@ export interface CsvColumnReader {
 export function columnReader(column: CsvColumn, decimal: '.' | ',' = '.'): CsvColumnReader {
   const { kind } = column.type
   if (kind === 'utf8') return new TextReader(column)
+  if (kind === 'null') return new NullReader(column)
   if (!isFixedKind(kind)) throw new Bug(`CSV has no columns of ${kind}.`)
   return new FixedReader(column, kind, decimal)
 }
@@ -141,6 +142,33 @@ class FixedReader implements CsvColumnReader {
     const larger = new this.form.array(Math.max(2 * this.values.length, this.length + count))
     larger.set(this.values as never) // of one class
     this.values = larger
+  }
+}
+
+/** Fields that are all empty. */
+class NullReader implements CsvColumnReader {
+  private length = 0
+  private readonly column: CsvColumn
+
+  constructor(column: CsvColumn) {
+    this.column = column
+  }
+
+  staged(): number {
+    return 0
+  }
+
+  one({ bounds }: CsvRecords, place: number): boolean {
+    this.length++
+    return bounds[place] === bounds[place + 1]
+  }
+
+  finish(): Column {
+    return { type: this.column.type, length: this.length }
+  }
+
+  reserve(): void {
+    // there are no values
   }
 }
 

@@ -104,9 +104,9 @@ export function observeNumber(guess: Guess, hasPoint: boolean): void {
   if (hasPoint) guess.integer = false
 }
 
-/** The type of a column. Without values it is text; so are wide integers among decimals, which no number type has both. */
-export function guessedType(guess: Guess): ColumnType {
-  if (guess.seen === 0) return { kind: 'utf8' }
+/** The type of a column. Without values it has none where all of the file was seen, so that it goes for numbers as well, and else is text; so are wide integers among decimals, which no number type has both. */
+export function guessedType(guess: Guess, isSeen: boolean): ColumnType {
+  if (guess.seen === 0) return { kind: isSeen ? 'null' : 'utf8' }
   if (guess.bool) return { kind: 'bool' }
   if (!guess.number) return { kind: 'utf8' }
   if (!guess.wide) return { kind: 'f64' }

@@ -87,5 +87,6 @@ export type ColumnValue =
     }
   /** A column that is only passed on, searched, or compared as text. */
   | { readonly kind: 'other'; readonly column: number }
-  | { readonly kind: 'constant'; readonly value: string | bigint | null | undefined }
+  /** `column`: the one that it is of, which holds nothing but null. */
+  | { readonly kind: 'constant'; readonly value: string | bigint | null | undefined; readonly column?: number }
   | { readonly kind: 'row'; readonly names: readonly string[]; readonly of: (name: string) => ColumnValue }

@@ -242,7 +242,7 @@ export class ColumnWriter {
     const column = this.columns[index]
     if (column === undefined) throw new NotCompiled('it reads a column that is not there')
     const { kind } = column.type
-    if (kind === 'null') return { kind: 'constant', value: null }
+    if (kind === 'null') return { kind: 'constant', value: null, column: index }
     const loads = LOADS.get(kind)
     if (loads === undefined) return { kind: 'other', column: index }
     const valid = this.validity(index)

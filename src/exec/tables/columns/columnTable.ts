@@ -29,7 +29,9 @@ export interface ProgramTable {
 export async function programTable(run: ColumnRun): Promise<ProgramTable | NotColumns> {
   const { program } = run
   const drops = program.shape.filters || run.keySets.length > 0
-  const odd = program.shape.outputs.find((output) => widthOf(output, program) === undefined && !isSpelledText(output, program))
+  const odd = program.shape.outputs.find(
+    (output) => widthOf(output, program) === undefined && !isSpelledText(output, program) && !isNothing(output, program),
+  )
   if (drops && odd?.kind === 'column')
     return refused(`rows are kept of a column of ${typeText(program.columns[odd.column]?.type ?? { kind: 'unknown' })}`)
   // where no other kernel computes Dates that steps make, a selection of all rows finds out whether they are valid, and of functions whether one throws
@@ -163,6 +165,10 @@ async function selectedRows(run: ColumnRun, blocks: ResultBlocks, selected: Sele
   const texts: TextOutput[] = []
   const made: Column[] = []
   for (const output of shape.outputs) {
+    if (isNothing(output, program)) {
+      made.push({ type: { kind: 'null' }, length: selected.total })
+      continue
+    }
     if (output.kind === 'column' && isSpelledText(output, program)) {
       const text = textOutput(run, blocks, selected, program.columns[output.column] as Column) // of the program
       if (text === undefined) return undefined
@@ -270,6 +276,11 @@ function hasNulls({ validity, length }: Column): boolean {
 function isSpelledText(output: ProgramOutput, { columns }: ColumnProgram): boolean {
   const column = output.kind === 'column' ? columns[output.column] : undefined
   return column !== undefined && isText(column.type) && !isUnspelled(column)
+}
+
+/** Whether an output is a column that holds nothing but null. */
+function isNothing(output: ProgramOutput, { columns }: ColumnProgram): boolean {
+  return output.kind === 'column' && columns[output.column]?.type.kind === 'null'
 }
 
 /** The binary logarithm of the bytes of an output's values; undefined where they have no fixed width. */
