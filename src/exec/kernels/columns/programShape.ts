@@ -239,9 +239,7 @@ export const programShape: typeof makeShape = keptByProgram(makeShape)
 function makeShape(element: ElementType, columns: readonly KernelColumn[], steps: readonly Step[]): ProgramShape {
   const { writer, result, kept, hidden, payload, dates, throws } = trace(element, columns, steps)
   const outputs =
-    result.kind === 'row'
-      ? result.names.map((name) => outputOf(writer, name, result.of(name), hidden !== undefined))
-      : [outputOf(writer, VALUE_COLUMN, result, hidden !== undefined)]
+    result.kind === 'row' ? result.names.map((name) => outputOf(writer, name, result.of(name))) : [outputOf(writer, VALUE_COLUMN, result)]
   return {
     outputs,
     scalar: (payload ?? result).kind !== 'row',
@@ -269,7 +267,7 @@ function isStored(text: string): boolean {
   return !/\p{Surrogate}/u.test(text)
 }
 
-function outputOf(writer: ColumnWriter, name: string, value: ColumnValue, isHidden: boolean): ProgramOutput {
+function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): ProgramOutput {
   const nullable = validOf(writer, value) !== undefined
   switch (value.kind) {
     case 'f64':
@@ -289,9 +287,7 @@ function outputOf(writer: ColumnWriter, name: string, value: ColumnValue, isHidd
     case 'text':
       return { kind: 'computed', name, type: 'utf8', nullable, ...(value.columns.length === 0 ? {} : { ofColumns: true as const }) }
     case 'constant':
-      // a column of nothing but null is handed on among the elements; keys and arguments of wide operators are other columns
-      if (value.column !== undefined && (!isHidden || name.startsWith(ELEMENT)))
-        return { kind: 'column', name, column: value.column, nullable: true }
+      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable: true } // of nothing but null
       if (typeof value.value === 'string') return { kind: 'computed', name, type: 'utf8', nullable }
       throw new NotCompiled(
         `it returns ${value.value === null || value.value === undefined ? String(value.value) : `a ${typeof value.value}`}`,
