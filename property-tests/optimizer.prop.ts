@@ -108,6 +108,7 @@ function withSkipping(plan: LogicalPlan, tables: Map<object, readonly unknown[]>
     const split = rows.slice(from, from + SPLIT) as readonly Readonly<Record<string, unknown>>[]
     const may = predicate.every((comparison) => {
       const values = split.map((row) => row[comparison.column]).filter((value) => value !== null && !Number.isNaN(value)) as number[]
+      if (comparison.isOfNull === true && split.some((row) => row[comparison.column] === null)) return true
       if (values.length === 0) return false
       const [least, most] = [values.reduce((a, b) => (b < a ? b : a)), values.reduce((a, b) => (b > a ? b : a))]
       return mayMatch(comparison, { min: least, max: most })
