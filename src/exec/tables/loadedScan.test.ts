@@ -30,7 +30,6 @@ test('texts of more than 2 GiB in one column are not read whole, and nothing is 
   // where pages say so, nothing is read
   const large = splits.map((split) => ({ ...split, columnBytes: new Map([['s', 2 ** 30]]) }))
   const room = { arena: createArena({ budgetBytes: 2 ** 20 }), smallRows: 0 }
-  expect(scanToLoad({ ...scan, source: { ...source, splits: large } }, room)).toStrictEqual({
-    because: 'a column has more than 2 GiB of texts',
-  })
+  const tooLarge = { ...scan, source: { ...source, splits: large } }
+  expect(scanToLoad(tooLarge, room)).toStrictEqual({ because: 'a column has more than 2 GiB of texts', tooLarge })
 })
