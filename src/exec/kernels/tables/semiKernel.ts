@@ -1,7 +1,7 @@
 /**
  * The kernel of a semi-join: whether each row's key is in a set, as a bitmap.
  *
- * The set is a byte for every integer of a range, and one more, 0, for all numbers outside. A row's byte is looked
+ * The set is a bit for every integer of a range, and one more, 0, for all numbers outside. A row's bit is looked
  * up without a branch. Rows come in blocks, and the set bits of each are counted.
  */
 
@@ -40,7 +40,8 @@ export function semiKernel({ type, nullable, anti, narrows }: SemiShape): Kernel
     ...[...get(PLACE), ...get(SPAN), OP.i32LtU, ...(whole === undefined ? [] : [...whole, OP.i32And]), OP.select],
   ]
   const bit: Code = [
-    ...[...get(PRESENT), ...place, OP.i32Add, ...I.memory(OP.i32Load8U)],
+    ...[...get(PRESENT), ...place, ...I.localTee(PLACE), ...num(3), OP.i32ShrU, OP.i32Add, ...I.memory(OP.i32Load8U)],
+    ...[...get(PLACE), ...num(7), OP.i32And, OP.i32ShrU, ...num(1), OP.i32And],
     ...(nullable ? [...bitOf(KEY_BITS, AT), OP.i32And] : []),
     ...(anti ? [...num(1), OP.i32Xor] : []),
   ]

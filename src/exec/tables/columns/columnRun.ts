@@ -12,7 +12,6 @@ import type { Column } from '../../../core/data/column.ts'
 import { fieldsOf } from '../../../core/data/schema.ts'
 import { compiled } from '../../kernels/columns/programShape.ts'
 import { BLOCK_ROWS, type ColumnKernel, selectKernel, valuesKernel } from '../../kernels/columns/wasmColumns.ts'
-import { TABLE_BYTES } from '../../kernels/tables/byteKernels.ts'
 import type { FoldName } from '../../kernels/tables/foldKernels.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { arrayIn } from '../../memory/shareColumns.ts'
@@ -22,7 +21,7 @@ import { type ColumnResult, type ColumnTask, type ColumnWork, type Reduction, sc
 import { addressOf, boundKernel, type Places, sentFold } from './kernelBinding.ts'
 import { place } from './loadTask.ts'
 import type { ResultBlocks } from './resultBlocks.ts'
-import { boundSemi, type KeySet } from './semiJoin.ts'
+import { boundSemi, type KeySet, setTable } from './semiJoin.ts'
 import type { BoundKernel, Selection, Values } from './sentKernel.ts'
 import { chosenTexts, firstText } from './texts/chosenTexts.ts'
 import { textsRead } from './texts/codesOnDemand.ts'
@@ -207,9 +206,9 @@ export class ColumnRun {
     const { arena } = this.services
     const key = this.program.columns[fieldsOf(this.program.element).findIndex((field) => field.name === set.on)]
     if (key === undefined) return undefined
-    const bytes = Math.ceil(set.present.length / TABLE_BYTES) * TABLE_BYTES
-    const present = this.allocate(bytes)
-    ;(arena.view('u8', present, bytes) as Uint8Array).fill(0).set(set.present)
+    const table = setTable(set, key)
+    const present = this.allocate(table.length)
+    ;(arena.view('u8', present, table.length) as Uint8Array).set(table)
     return boundSemi(set, key, { ...places, present }, arena)
   }
 

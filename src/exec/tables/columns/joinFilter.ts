@@ -6,15 +6,19 @@ import type { Column } from '../../../core/data/column.ts'
 import { fieldsOf } from '../../../core/data/schema.ts'
 import type { KeyPart, KeyReach } from '../../../planner/physical/keyParts.ts'
 import type { WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { Arena } from '../../memory/arena.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { rangeSeen } from '../operators/hashing/keyWindows.ts'
+import { popcount } from './bitmap.ts'
 import type { ColumnProgram } from './columnProgram.ts'
 import { type KeySet, keySetOf, namedColumns } from './semiJoin.ts'
 
 type Join = Extract<WideOperator, { kind: 'HashJoinExec' }>
 
-/** Bytes of the widest set: it holds keys from a range of 16 million, a byte each. */
-const WIDEST_SET = 2 ** 24
+/** The widest range of keys, of a bit each: 64 MiB. */
+const WIDEST_SET = 2 ** 29
+/** The set may take the free memory divided by this. */
+const SET_ROOM = 16
 /** A set with more than this part of the keys that rows are likely to have is not used, as it would keep most rows. */
 const MOST_KEYS = 3 / 4
 /** The size of the sample of the other side's keys, in rows. */
@@ -33,10 +37,12 @@ export function keyFilters(
   filteredBy: readonly KeyReach[],
   known: ReadonlyMap<number, readonly Column[]>,
   program: ColumnProgram,
+  { budgetBytes, usedBytes }: Pick<Arena, 'budgetBytes' | 'usedBytes'>,
 ): readonly KeySet[] {
+  const widest = Math.min(WIDEST_SET, ((budgetBytes - usedBytes) / SET_ROOM) * 8)
   return filteredBy.flatMap(({ keys, column, part }) => {
     const parts = keyParts(known.get(keys), part)
-    const set = parts && keyFilter(column, parts, program)
+    const set = parts && keyFilter(column, parts, program, widest)
     if (set === undefined) return []
     return part === undefined ? { ...set, keys } : set
   })
@@ -53,11 +59,11 @@ function keyParts(keys: readonly Column[] | undefined, part: KeyPart | undefined
 }
 
 /** The keys as a filter of a program's rows; undefined where the set would be too wide or keep too many rows. */
-function keyFilter(on: string, keys: readonly Column[], { columns, element, rows }: ColumnProgram): KeySet | undefined {
+function keyFilter(on: string, keys: readonly Column[], { columns, element, rows }: ColumnProgram, widest: number): KeySet | undefined {
   const column = columns[fieldsOf(element).findIndex((field) => field.name === on)]
   const count = keys.reduce((sum, key) => sum + key.length, 0)
   if (column === undefined || count >= rows) return undefined
-  const set = keySetOf({ on, anti: false }, keys, column, WIDEST_SET)
+  const set = keySetOf({ on, anti: false }, keys, column, widest)
   if (set === undefined) return undefined
   const most = MOST_KEYS * (set.coded ? set.window.span : spanOfBoth(set, column))
   return count > most && keysIn(set) > most ? undefined : set
@@ -70,5 +76,5 @@ function spanOfBoth({ window: { base, span } }: KeySet, column: Column): number 
 }
 
 function keysIn({ present }: KeySet): number {
-  return present.reduce((sum, one) => sum + one, 0)
+  return present.reduce((sum, byte) => sum + popcount(byte), 0)
 }

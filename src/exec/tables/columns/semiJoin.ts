@@ -31,7 +31,7 @@ export interface SemiJoin {
   readonly anti: boolean
 }
 
-/** A set of keys as bytes: 1 or 0 for every number of the window, and a last 0 for all other numbers. */
+/** A set of keys as bits: one for every number of the window, the lowest of a byte first, and a last 0 for all other numbers. */
 export interface KeySet {
   readonly on: string
   readonly anti: boolean
@@ -43,8 +43,8 @@ export interface KeySet {
   readonly keys?: number
 }
 
-/** Bytes of the widest set, which still fits a core's caches. */
-const WIDEST_SET = 2 ** 22
+/** The widest set's window: its bits still fit a core's caches. */
+const WIDEST_SET = 2 ** 25
 
 /** The plan's semi- or anti-join as a filter; undefined where the plan has none that can be one. */
 export function semiJoinOf(plan: PhysicalPlan): SemiJoin | undefined {
@@ -91,7 +91,7 @@ export function namedColumns(batches: readonly Batch[], name: string): readonly 
 /** The most texts of a column for which keys are translated to codes on the caller's thread. */
 const MOST_CODED = 2 ** 16
 
-/** The set of one side's keys for a column of the other; undefined where keys are no whole numbers or codes, or it would be wider than `widest` bytes. */
+/** The set of one side's keys for a column of the other; undefined where keys are no whole numbers or codes, or their window would be wider than `widest`. */
 export function keySetOf(
   { on, anti }: Pick<KeySet, 'on' | 'anti'>,
   all: readonly Column[],
@@ -113,38 +113,70 @@ export function keySetOf(
   }
   const window = most < least ? { base: 0, span: 0 } : { base: least, span: most - least + 1 }
   if (window.span > widest) return undefined
-  const present = new Uint8Array(window.span + 1)
+  const present = bitsFor(window.span)
   for (const key of keys) markPlaces(key, window, present)
   return { on, anti, window, present, coded: false }
+}
+
+/** The bits of an empty set. */
+export function bitsFor(span: number): Uint8Array {
+  return new Uint8Array((span + 8) >> 3)
+}
+
+export function setBit(bits: Uint8Array, at: number): void {
+  bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7))
+}
+
+/** The set as the kernel for this column reads it: bits, or bytes where bytes are looked up sixteen at a time; padded with zeros to whole vectors. */
+export function setTable(set: KeySet, column: Column): Uint8Array {
+  const { present, window } = set
+  const bytes = isOfBytes(set, keyColumn(set, column)) ? unpacked(present, window.span) : present
+  if (bytes.length % TABLE_BYTES === 0) return bytes
+  const table = new Uint8Array(Math.ceil(bytes.length / TABLE_BYTES) * TABLE_BYTES)
+  table.set(bytes)
+  return table
+}
+
+/** A byte for each of the first bits. */
+function unpacked(bits: Uint8Array, length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, i) => ((bits[i >> 3] ?? 0) >> (i & 7)) & 1)
+}
+
+/** The column that the set's numbers are of: codes, where these are codes of texts. */
+function keyColumn({ coded }: KeySet, column: Column): Column {
+  const codes = coded ? codesOf(column) : undefined
+  return codes === undefined ? column : codeColumn(column, codes)
+}
+
+/** Whether bytes are looked up in a table of vectors. */
+function isOfBytes({ window: { base, span } }: KeySet, key: Column): boolean {
+  return kernelType(key.type.kind) === 'u8' && base === 0 && span > 0 && span <= 2 ** 8
 }
 
 /** The set of the codes of keys that are texts. */
 function codedSet(keys: readonly Column[], left: Column, codes: TextCodes): Pick<KeySet, 'window' | 'present'> {
   const span = codes.firsts.length
-  const present = new Uint8Array(span + 1)
+  const present = bitsFor(span)
   const known = new KeyIds(left.type)
   known.encode(differentTexts(left, codes)) // all different, so that ids are codes
-  for (const key of keys) for (const code of known.lookUp(key)) if (code >= 0) present[code] = 1
+  for (const key of keys) for (const code of known.lookUp(key)) if (code >= 0) setBit(present, code)
   return { window: { base: 0, span }, present }
 }
 
-/** The kernel that filters a table's column by a set of keys, padded with zeros to `TABLE_BYTES`; undefined where the column lies outside the arena. */
+/** The kernel that filters a table's column by a set of keys, whose `setTable` is at `present`; undefined where the column lies outside the arena. */
 export function boundSemi(
   set: KeySet,
   column: Column,
   places: { readonly bitmap: number; readonly counts: number; readonly present: number; readonly narrows: boolean },
   arena: Arena,
 ): BoundKernel | undefined {
-  const codes = set.coded ? codesOf(column) : undefined
-  const key = codes === undefined ? column : codeColumn(column, codes)
+  const key = keyColumn(set, column)
   const type = kernelType(key.type.kind)
   const address = addressOf(key.values, arena)
   const bits = key.validity === undefined ? 0 : addressOf(key.validity, arena)
   if (type === undefined || address === undefined || bits === undefined) return undefined
   const shape: SemiShape = { type, nullable: key.validity !== undefined, anti: set.anti, narrows: places.narrows }
-  const { base, span } = set.window
-  const isOfBytes = type === 'u8' && base === 0 && span > 0 && span <= 2 ** 8
-  const kernel = filterKernel(shape, isOfBytes ? Math.ceil(span / TABLE_BYTES) : 0)
+  const kernel = filterKernel(shape, isOfBytes(set, key) ? Math.ceil(set.window.span / TABLE_BYTES) : 0)
   const values = { ...set.window, ...places, key: address, keyBits: bits }
   const frame = new Float64Array(SEMI_FRAME.length)
   const words = new Int32Array(frame.buffer)

@@ -290,7 +290,7 @@ export class ColumnInputs {
   /** The filters by keys of joins above of a plan's rows; undefined where no join's keys are known yet. */
   private keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
     const isThere = filteredBy.some(({ keys }) => this.state.joined.has(keys))
-    return isThere ? (program) => keyFilters(filteredBy, this.state.joined, program) : undefined
+    return isThere ? (program) => keyFilters(filteredBy, this.state.joined, program, this.state.options.arena) : undefined
   }
 
   /** The groups of a table in memory by one pass over its columns; undefined where no program makes it, or two passes are faster. */

@@ -13,7 +13,7 @@ import type { FunctionIr } from '../../../../core/ir/functionIr.ts'
 import type { PhysicalPlan, Step } from '../../../../planner/physical/physicalPlan.ts'
 import { callable } from '../../operators/rows/rowKernel.ts'
 import { type ProgramSource, tableOf } from '../columnProgram.ts'
-import type { KeySet } from '../semiJoin.ts'
+import { bitsFor, type KeySet, setBit } from '../semiJoin.ts'
 import { codesOf, differentTexts } from './textCodes.ts'
 import { textQuestions } from './textFunctions.ts'
 
@@ -52,7 +52,8 @@ function setOf(on: string, ir: FunctionIr, { element, columns }: ProgramSource):
   if (answers === undefined) return undefined
   // null is in no set: where it is kept, the set has the texts that are dropped
   const anti = text.validity !== undefined && answers.at(-1) === true
-  const present = Uint8Array.from({ length: texts.length + 1 }, (_, code) => (code < texts.length && answers[code] !== anti ? 1 : 0))
+  const present = bitsFor(texts.length)
+  for (const [code, answer] of answers.entries()) if (answer !== anti) setBit(present, code)
   return { on, anti, window: { base: 0, span: texts.length }, present, coded: true }
 }
 

@@ -151,7 +151,7 @@ export function rangeSeen(key: Column, lookedAt: number): readonly [number, numb
   return [least, most]
 }
 
-/** Sets `marks` to 1 at the places of the keys, all of which lie in the window. */
+/** Sets the bits of `marks` at the places of the keys, all of which lie in the window. */
 export function markPlaces(key: Column, { base }: Window, marks: Uint8Array): void {
   const form = codeForm(key)
   if (form === undefined) return
@@ -159,7 +159,8 @@ export function markPlaces(key: Column, { base }: Window, marks: Uint8Array): vo
     ['k', 'validity', 'length', 'base', 'marks'],
     `for (let i = 0; i < length; i++) { // ${key.type.kind}
 ${key.validity === undefined ? '' : 'if ((validity[i >> 3] & (1 << (i & 7))) === 0) continue;'}
-marks[${form.value} - base] = 1;
+const place = ${form.value} - base;
+marks[place >> 3] |= 1 << (place & 7);
 }`,
   )
   loop(form.array, key.validity, key.length, base, marks)
