@@ -5,11 +5,13 @@
  *     FilterExec r => r.city.startsWith('B')      texts  Rome Bern      codes of rows that are kept  1
  *
  * Statement: the plan without these filters, over the rows in all of the sets, has the same rows. A filter stays where codes do not fit
- * a byte, and where the function throws for any text, or returns something else than a boolean.
+ * a byte, and where the function throws for any text, or returns something else than a boolean. All stay where a later function may throw:
+ * its kernel would not know that the rows for which it does are dropped.
  */
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { fieldsOf } from '../../../../core/data/schema.ts'
-import type { FunctionIr } from '../../../../core/ir/functionIr.ts'
+import { type FunctionIr, visitStmts } from '../../../../core/ir/functionIr.ts'
+import { rowIrOf } from '../../../../core/ir/functionUse.ts'
 import type { PhysicalPlan, Step } from '../../../../planner/physical/physicalPlan.ts'
 import { callable } from '../../operators/rows/rowKernel.ts'
 import { type ProgramSource, tableOf } from '../columnProgram.ts'
@@ -34,7 +36,18 @@ export function withTextSets(plan: PhysicalPlan): TextSets {
     if (own === undefined) others.push(step)
     else sets.push(...own)
   }
-  return { plan: sets.length === 0 ? plan : { ...plan, steps: others }, sets }
+  if (sets.length === 0 || others.some(mayThrow)) return { plan, sets: [] }
+  return { plan: { ...plan, steps: others }, sets }
+}
+
+function mayThrow(step: Step): boolean {
+  let throws = false
+  const functions = 'f' in step ? [step.f] : step.kind === 'EvaluateExec' ? step.columns.map(({ f }) => f) : []
+  for (const f of functions)
+    visitStmts(rowIrOf(f)?.body ?? [], ({ kind }) => {
+      throws ||= kind === 'Throw'
+    })
+  return throws
 }
 
 function setsOf({ f }: Extract<Step, { kind: 'FilterExec' }>, table: ProgramSource): readonly KeySet[] | undefined {
