@@ -19,6 +19,18 @@ test.each([
     'an element that is changed while its list gets shorter',
     'const a = [1, 2, 3]; if (i > 30) a.push(4); a[2] += a.pop() + i; const rows = []; for (let r = 0; r < 2; r++) { rows.push([]); for (let k = 0; k < 3; k++) rows[r].push(k + r) } rows[1][2] -= rows[1].pop() * 2; rows[0][0] += 0.5; rows[0][1]++; a[0]++; out.set(i, a.length * 1000 + a[2] + rows[1].length * 100 + rows[1][2] + rows[0][0] * 8 + rows[0][1] + a[0] / 4)',
   ],
+  [
+    'characters of texts that are written out',
+    "const s = 'ACGT'; let h = 0; for (let k = 0; k < s.length; k++) h = h * 31 + s.charCodeAt(k); for (const c of s) if (c === 'G') h++; const f = (t) => { let n = 0; for (let k = 0; k < t.length; k++) n += t.charCodeAt(k) * k; return n }; out.set(i, h + (s[i % 5] === 'C' ? 1 : 0) + f('xyz') + f('abc') * 2 + f('xyz'))",
+  ],
+  [
+    'lists that are joined',
+    'const a = []; for (let k = 0; k < 3; k++) a.push(x.get((i + k) % 20)); const b = a.concat(a, [1, 2], 3); b[0] = 7; const c = [i].concat([4]); out.set(i, b.length * 100 + (a[0] || 0) + b[0] + b[3] + b[7] + c[1] + c.length)',
+  ],
+  [
+    'the largest of objects that map makes',
+    'const all = [0, 2, 4].map((k) => ({ a: x.get((i + k) % 20) || 0, b: k })); const best = all.reduce((p, q) => (q.a > p.a ? q : p)); const first = all.find((one) => one.a > 0); out.set(i, best.a * 10 + best.b + (first?.b ?? -1))',
+  ],
 ])('%s', async (_, text) => {
   const body = bodyOf(`([i], { x, out }) => { ${text} }`, {})
   const { outcome, plan } = await looped(session, body)

@@ -13,21 +13,22 @@ import { rangeOf } from '../lower/indexRanges.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { elementOfRow, nestedRow } from './capturedLookups.ts'
-import { addTable, tableOfString } from './outside.ts'
+import { addTable, tableOfString, tableOfText } from './outside.ts'
 import { isCapturedText } from './textCodes.ts'
 
 type TableRow = Value & { readonly kind: 'tableRow' }
 
-/** Returns the characters of a text that a loop captures, or that is in a captured list; undefined for other values. */
+/** Returns the characters of a text that a loop captures, that is written out, or that is in a captured list; undefined for other values. */
 export function charactersOf(l: Lowering, of: Expr, node: AnyNode): TableRow | undefined {
   if (l.context.kind !== 'loop') return undefined
   const span = l.span(node)
-  if (of.kind === 'Parameter') {
-    const table = tableOfString(l, of.name)
+  if (of.kind === 'Parameter' || (of.kind === 'Literal' && typeof of.value === 'string')) {
+    const table = of.kind === 'Parameter' ? tableOfString(l, of.name) : tableOfText(l, String(of.value))
     const length = l.tables.find((one) => one.name === table)?.value.length
     if (table === undefined || length === undefined) return undefined
     l.textTables.add(table)
-    return { kind: 'tableRow', table, start: literal(0, span), length: literal(length, span), name: of.name }
+    const name = of.kind === 'Parameter' ? of.name : span.text
+    return { kind: 'tableRow', table, start: literal(0, span), length: literal(length, span), name }
   }
   if (!isCapturedText(l, of)) return undefined
   const texts = l.textsOf(of) ?? []

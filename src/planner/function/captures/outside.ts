@@ -165,16 +165,13 @@ export function tableOfString(l: Lowering, name: string): string | undefined {
   if (typeof parameter?.value !== 'string') return undefined
   const { value, origin } = parameter
   const known = l.tables.find((table) => table.of === value)
-  return (
-    known?.name ??
-    addTable(
-      l,
-      name,
-      Array.from({ length: value.length }, (_, i) => value.charAt(i)),
-      origin,
-      value,
-    )
-  )
+  return known?.name ?? addTable(l, name, value.split(''), origin, value)
+}
+
+/** Returns the table of the characters of a text that is written out. */
+export function tableOfText(l: Lowering, text: string): string {
+  const known = l.tables.find((table) => table.of === text)
+  return known?.name ?? addTable(l, 'text', text.split(''), 'capture', text, { made: true })
 }
 
 /** Adds a table. `made`: it was computed from captured values when the function was lowered. */

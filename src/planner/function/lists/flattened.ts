@@ -1,8 +1,9 @@
 /**
- * Lowers `flat()` and `flatMap(f)`: a list is made, and what is in the lists is pushed onto it, as a function of the body's own would.
+ * Lowers `flat()`, `flatMap(f)` and `concat(…)`: a list is made, and what is in the lists is pushed onto it, as a function of the body's own would.
  *
  *     lists.flat()                      for (const part of lists) for (const one of part) all.push(one)
  *     list.flatMap((v) => [v, -v])      for (…) for (const one of f(list[k], k, list)) all.push(one)
+ *     list.concat(other, 1)             for (const one of list) all.push(one); for (const one of other) all.push(one); all.push(1)
  *
  * JavaScript flattens arrays, and keeps all else as it is, typed arrays, Sets and texts too. So a call is compiled where what is flattened is
  * surely an array: pairs, rows of lists of one length, and what a function gives that writes its arrays out.
@@ -29,8 +30,35 @@ const flatMap = (list: ArrayLike<unknown>, f: (value: unknown, i: number, list: 
   return all
 }
 
+const concat = (list: Parts, other: readonly unknown[]): unknown[] => {
+  const all = []
+  for (let i = 0; i < list.length; i++) all.push(list[i])
+  for (let i = 0; i < other.length; i++) all.push(other[i])
+  return all
+}
+
+const concatOne = (list: Parts, one: unknown): unknown[] => {
+  const all = []
+  for (let i = 0; i < list.length; i++) all.push(list[i])
+  all.push(one)
+  return all
+}
+
+/** Lowers `list.concat(…)` of lists that surely are arrays, and of numbers; undefined for others. */
+function concatenated(l: Lowering, object: Value, node: CallExpression): Value | undefined {
+  const isList = (value: Value): boolean => value.kind === 'tuple' || isArray(l, value)
+  if (l.context.kind !== 'loop' || !isList(object) || node.arguments.length === 0) return undefined
+  const args = elements(l, node.arguments)?.map((value) => l.stabilizedValue(value))
+  if (args === undefined || !args.every((value) => isList(value) || value.kind === 'expr')) return undefined
+  return args.reduce((all, value) => {
+    const f = (isList(value) ? concat : concatOne) as unknown as AnyFunction
+    return all.kind === 'refused' ? all : l.verbs.inline(l, libraryFunction(l, f, 'concat', node), [all, value], node)
+  }, object)
+}
+
 /** Lowers the methods; undefined for others. */
 export function flattened(l: Lowering, object: Value, name: string, node: CallExpression): Value | undefined {
+  if (name === 'concat') return concatenated(l, object, node)
   if (l.context.kind !== 'loop' || (name !== 'flat' && name !== 'flatMap') || !isArray(l, object)) return undefined
   const args = node.arguments.length === (name === 'flat' ? 0 : 1) ? elements(l, node.arguments) : undefined
   if (args === undefined) return undefined

@@ -29,6 +29,7 @@ import { present } from '../lists/optionals.ts'
 import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
+import { isObject } from '../lists/stored.ts'
 import { takenWindow } from '../lists/windows/takenWindows.ts'
 import { refusalOf } from '../refusals.ts'
 import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
@@ -240,7 +241,8 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       if ((object.kind === 'stored' && object.storage.kind === 'fields') || isIndexName(name)) return callMember(l, object, name, node)
       const list = l.context.kind === 'row' && object.kind === 'tuple' && name === 'includes' ? writtenOut(l, object) : undefined
       if (list !== undefined) return includes(l, list, node)
-      const isShort = l.context.kind === 'row' || (isWrittenOut(object) && !isInMemory(l, node))
+      const isFold = l.context.kind === 'loop' && name === 'reduce' && object.kind === 'tuple' && object.items.every(isObject)
+      const isShort = l.context.kind === 'row' || (isWrittenOut(object) && !isInMemory(l, node) && !isFold)
       const short = isShort ? shortListMethod(l, object, name, node) : undefined
       if (short !== undefined) return short
       if (isGrowing(name) || OF_LISTS.has(name)) noteRowMethod(l, object)
