@@ -154,8 +154,8 @@ function gains({ test, body, update }: For, names: ReadonlySet<string>): boolean
 export function withVersions(ir: FunctionIr, versions: Versions): Versioned {
   const numbers = new Map([...innermostLoops(ir.body).entries()].map(([number, loop]) => [loop, number] as const))
   const names = new Map<number, ReadonlyMap<string, string>>()
-  const block = (stmts: readonly Stmt[]): readonly Stmt[] => stmts.flatMap(inside)
-  const inside = (stmt: Stmt): readonly Stmt[] => {
+  const block = (stmts: readonly Stmt[]): readonly Stmt[] => stmts.flatMap((stmt, k) => inside(stmt, stmts.slice(0, k)))
+  const inside = (stmt: Stmt, before: readonly Stmt[]): readonly Stmt[] => {
     switch (stmt.kind) {
       case 'If':
         // biome-ignore lint/suspicious/noThenProperty: the IR's own word
@@ -168,7 +168,7 @@ export function withVersions(ir: FunctionIr, versions: Versions): Versioned {
         if (number === undefined || carried === undefined) return [{ ...stmt, body: block(stmt.body) }]
         const renamed = new Map([...carried].map((name) => [name, `${name}$int${number}`]))
         names.set(number, renamed)
-        return versioned(stmt, renamed, `int$${number}`)
+        return versioned(stmt, renamed, { label: `int$${number}`, before: [...before, ...stmt.init] })
       }
       default:
         return [stmt]
@@ -177,7 +177,12 @@ export function withVersions(ir: FunctionIr, versions: Versions): Versioned {
   return { ir: { ...ir, body: block(ir.body) }, names }
 }
 
-function versioned(loop: For, carried: ReadonlyMap<string, string>, label: string): readonly Stmt[] {
+/** `before`: the statements of the block up to the loop. */
+function versioned(
+  loop: For,
+  carried: ReadonlyMap<string, string>,
+  { label, before }: { readonly label: string; readonly before: readonly Stmt[] },
+): readonly Stmt[] {
   const { span } = loop
   const stmts = [...loop.body, ...loop.update]
   const renamed = new Map([...carried, ...[...madeIn(stmts)].map((name) => [name, `${name}$${label.replace('$', '')}`] as const)])
@@ -203,15 +208,28 @@ function versioned(loop: For, carried: ReadonlyMap<string, string>, label: strin
   ])
   const test = [...inBounds, ...(loop.test === undefined ? [] : [expr(loop.test)])].reduce((left, right) => and(left, right, span))
   const version: Stmt = { ...loop, init: [], test, update: copy(loop.update), body: copy(loop.body) }
-  const asIntegers = [...carried].map(
-    ([name, held]): Stmt => ({ kind: 'Let', local: held, init: binary('|', local(name, span), literal(0, span), span), span }),
-  )
+  const known = new Map([...carried.keys()].map((name) => [name, integerBefore(before, name)] as const))
+  const asIntegers = [...carried].map(([name, held]): Stmt => {
+    const given = known.get(name)
+    const init = given === undefined ? binary('|', local(name, span), literal(0, span), span) : literal(given, span)
+    return { kind: 'Let', local: held, init, span }
+  })
   const areSame = [...carried]
+    .filter(([name]) => known.get(name) === undefined)
     .map(([name, held]) => isSame(local(name, span), local(held, span), span))
-    .reduce((left, right) => and(left, right, span))
+  const first: Stmt[] = [version, ...back]
   // biome-ignore lint/suspicious/noThenProperty: the IR's own word
-  const first: Stmt = { kind: 'If', test: areSame, then: [version, ...back], else: [], span }
-  return [...loop.init, { kind: 'Labeled', label, body: [...asIntegers, first, { ...loop, init: [] }], span }]
+  const tested = (test: Expr): Stmt => ({ kind: 'If', test, then: first, else: [], span })
+  const tries = areSame.length === 0 ? first : [tested(areSame.reduce((left, right) => and(left, right, span)))]
+  return [...loop.init, { kind: 'Labeled', label, body: [...asIntegers, ...tries, { ...loop, init: [] }], span }]
+}
+
+/** Returns the integer that a variable was given last by these statements, as one of them says; undefined where none does. */
+function integerBefore(before: readonly Stmt[], name: string): number | undefined {
+  const last = before.findLast((stmt) => changedIn([stmt]).has(name))
+  const given = last?.kind === 'Let' ? last.init : last?.kind === 'Assign' ? last.value : undefined
+  const value = given?.kind === 'Literal' ? given.value : undefined
+  return typeof value === 'number' && Number.isInteger(value) && value <= HIGHEST && (value > 0 || Object.is(value, 0)) ? value : undefined
 }
 
 /** Whether a label is that of a block in the loop's body, which a `break` there leaves. */

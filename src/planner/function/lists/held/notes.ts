@@ -71,8 +71,12 @@ export function noteOneKind(l: Lowering, a: Value, b: Value): boolean {
 
 /** Notes that a variable is given lists of more than one length, which are rows of one bank no more. */
 export function noteOtherLength(l: Lowering, variable: Value, given: Value): void {
-  const [one, other] = [l.makerOfRow.get(variable), l.makerOfRow.get(given)]
+  const [one, other] = [variable, given].map((list) => l.makerOfRow.get(list) ?? (isGrown(l, list) ? makerOfValue(l, list) : undefined))
   if (one !== undefined && other !== undefined) l.held.note(other, l.held.note(one))
+}
+
+function isGrown(l: Lowering, list: Value): boolean {
+  return list.kind === 'view' && l.sizes.has(list.array)
 }
 
 /** Notes that a call makes a list of lists. */
