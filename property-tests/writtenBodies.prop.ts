@@ -31,6 +31,14 @@ test.each([
     'the largest of objects that map makes',
     'const all = [0, 2, 4].map((k) => ({ a: x.get((i + k) % 20) || 0, b: k })); const best = all.reduce((p, q) => (q.a > p.a ? q : p)); const first = all.find((one) => one.a > 0); out.set(i, best.a * 10 + best.b + (first?.b ?? -1))',
   ],
+  [
+    'clones of lists',
+    'const a = [x.get(i), 2, 3]; const b = structuredClone(a); b[0] = 9; const t = new Int32Array(3); t[1] = i; const u = structuredClone(t); u[0] = 9.5; const g = Array.from({ length: 3 }, (_, r) => Array.from({ length: 3 }, (_, c) => r * 3 + c + i)); const h = structuredClone(g); h[1][2] = 7; out.set(i, (a[0] || 0) + b[0] * 10 + u[0] + u[1] + t[0] + h[1][2] + g[1][2] * 8 + h[2][0])',
+  ],
+  [
+    'rows of a table by two lists, the first of which Array.from makes',
+    'const b = [2, 3, 1, i % 4]; let prev = Array.from({ length: b.length + 1 }, (_, j) => j); for (let p = 1; p <= 5; p++) { const cur = [p]; for (let q = 1; q <= b.length; q++) cur.push(Math.min(prev[q] + 1, cur[q - 1] + 1, prev[q - 1] + (p % 4 === b[q - 1] ? 0 : 1))); prev = cur } out.set(i, prev[b.length])',
+  ],
 ])('%s', async (_, text) => {
   const body = bodyOf(`([i], { x, out }) => { ${text} }`, {})
   const { outcome, plan } = await looped(session, body)

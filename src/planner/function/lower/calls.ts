@@ -14,6 +14,7 @@ import { methodOf, staticMethod, withThis } from '../captures/classes.ts'
 import { argumentExprs, handleMethod, inOrderAfter, viewMethod } from '../captures/handleMethods.ts'
 import { isTable, tableOf } from '../captures/outside.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
+import { cloned } from '../lists/clones.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
 import { flattened } from '../lists/flattened.ts'
 import { checkFilled } from '../lists/grownLists.ts'
@@ -84,6 +85,8 @@ function textOf(l: Lowering, node: AnyNode): string {
 function callValue(l: Lowering, f: Value, node: CallExpression, name: string): Value {
   if (f.kind === 'library') return timeCall(l, f.name, node)
   if (f.kind !== 'closure' && f.kind !== 'builtin' && f.kind !== 'choice') {
+    const clone = f.kind === 'global' && f.value === globalThis.structuredClone ? cloned(l, node) : undefined
+    if (clone !== undefined) return clone
     if (f.kind === 'global')
       return typeof f.value === 'function' && !f.name.includes('.') && !(f.name in globalThis)
         ? l.refuse('captured-function', node, f.name)
