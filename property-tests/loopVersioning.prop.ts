@@ -154,5 +154,5 @@ test('a version for integers is what runs', async () => {
   const [x, out] = [session.zeros([20]), session.zeros([20])]
   const loop = session.loop(session.range(20), { x, out }, body as never)
   await loop.run()
-  expect(loop.explain({ kernel: true })).toMatch(/local\.get \$n\$int0/)
+  expect(loop.explain({ kernel: true })).toMatch(/local\.get \$n@int0/)
 })

@@ -147,6 +147,14 @@ test('methods that use super', { timeout: 900_000 }, () =>
   expectBitsOfPlain(session, { name: 'super', draw: bodyText, held: HELD, run: RUN, least: 500 }),
 )
 
+test('static fields of captured classes are compiled', async () => {
+  const text = '([i], { x, out }) => out.set(i, Made.wide(i) + Half.unit * x.get(i) + Half.sizes[i % 3] + Made.of(i).w)'
+  const body = bodyOf(text, HELD)
+  const { outcome, plan } = await looped(session, body)
+  expectCompiled(plan, text)
+  expect(outcome).toStrictEqual(plain(body))
+})
+
 test('what a method of super is and captures is read by each run', async () => {
   const text = '([i], { x, out }) => out.set(i, cube.scaled(2) + new Box(x.get(i), 1).area())'
   const body = bodyOf(text, HELD)

@@ -29,7 +29,11 @@ test.each([
   ],
   [
     'the largest of objects that map makes',
-    'const all = [0, 2, 4].map((k) => ({ a: x.get((i + k) % 20) || 0, b: k })); const best = all.reduce((p, q) => (q.a > p.a ? q : p)); const first = all.find((one) => one.a > 0); out.set(i, best.a * 10 + best.b + (first?.b ?? -1))',
+    'const all = [0, 2, 4].map((k) => ({ a: x.get((i + k) % 20) || 0, b: k })); const best = all.reduce((p, q) => (q.a > p.a ? q : p)); out.set(i, best.a * 10 + best.b)',
+  ],
+  [
+    'the first of objects that map makes',
+    'const all = [0, 2, 4].map((k) => ({ a: x.get((i + k) % 20) || 0, b: k })); const first = all.find((one) => one.a > 0); out.set(i, first?.b ?? -1)',
   ],
   [
     'clones of lists',

@@ -166,9 +166,10 @@ export function withVersions(ir: FunctionIr, versions: Versions): Versioned {
         const number = numbers.get(stmt)
         const carried = number === undefined ? undefined : versions.get(number)
         if (number === undefined || carried === undefined) return [{ ...stmt, body: block(stmt.body) }]
-        const renamed = new Map([...carried].map((name) => [name, `${name}$int${number}`]))
+        // no name or label of a program has this sign
+        const renamed = new Map([...carried].map((name) => [name, `${name}@int${number}`]))
         names.set(number, renamed)
-        return versioned(stmt, renamed, { label: `int$${number}`, before: [...before, ...stmt.init] })
+        return versioned(stmt, renamed, { label: `@int${number}`, before: [...before, ...stmt.init] })
       }
       default:
         return [stmt]
@@ -185,7 +186,7 @@ function versioned(
 ): readonly Stmt[] {
   const { span } = loop
   const stmts = [...loop.body, ...loop.update]
-  const renamed = new Map([...carried, ...[...madeIn(stmts)].map((name) => [name, `${name}$${label.replace('$', '')}`] as const)])
+  const renamed = new Map([...carried, ...[...madeIn(stmts)].map((name) => [name, `${name}${label}`] as const)])
   // nodes of their own, since what is known of accesses is known by their nodes
   const by: Rewriter = { expr: (one) => ({ ...one }), local: (name) => renamed.get(name) ?? name, label: (name) => name }
   const expr = (one: Expr): Expr => rewriteExpr(one, by)
