@@ -1,6 +1,7 @@
 /**
- * Law: joins over files that memory has no room for, of which ranges of row groups are read one after another, have the rows of the
- * dullest join, in its order; and when one has run, or failed, nothing of it is in memory.
+ * Laws: joins over files that memory has no room for, of which ranges of row groups are read one after another, have the rows of the
+ * dullest join, in its order; groups of such files have the bits that those of a table in memory have; and when one has run, or failed,
+ * nothing of it is in memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +10,7 @@ import { Bool, DateDay, Field, Float64, Int32, Schema, Utf8 } from 'apache-arrow
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { DistArray } from '../src/core/arrays/distArray.ts'
-import { sum } from '../src/core/plan/aggregates.ts'
+import { count, max, mean, min, stddev, sum } from '../src/core/plan/aggregates.ts'
 import type { LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
 import { sourceFromRows } from '../src/io/memory/memory.ts'
@@ -184,3 +185,116 @@ test('joins over files of which ranges are read', async () => {
     expect(counts.failed).toBeGreaterThan(LAW.numRuns / 50)
   }
 }, 300_000)
+
+/** A table of many rows in few groups, so that their sums have chunks: by a generator that every run begins anew. */
+interface Sale {
+  readonly shop: string | null
+  readonly n: number
+  readonly open: boolean
+  readonly day: Date
+  readonly x: number
+  readonly units: number
+}
+const SALES = new Schema([
+  new Field('shop', new Utf8(), true),
+  new Field('n', new Int32(), false),
+  new Field('open', new Bool(), false),
+  new Field('day', new DateDay(), false),
+  new Field('x', new Float64(), false),
+  new Field('units', new Int32(), false),
+])
+function salesOf({ rows, shops, seed }: { readonly rows: number; readonly shops: number; readonly seed: number }): readonly Sale[] {
+  let state = seed
+  const next = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
+    return (state >>> 8) / 2 ** 24
+  }
+  return Array.from({ length: rows }, (_, i) => {
+    // shops come and go, so that ranges have others
+    const shop = Math.floor(next() * shops * (0.3 + i / rows))
+    return {
+      shop: shop === 1 ? null : TOWNS[shop % TOWNS.length] + (shop >= TOWNS.length ? `${shop}` : ''),
+      n: shop - 2 + Math.floor((3 * i) / rows),
+      open: next() < 0.9,
+      day: new Date(Date.UTC(2026, 0, 1 + shop)),
+      x: (next() - 0.5) * 10 ** Math.floor(next() * 6),
+      units: Math.floor(next() * 100),
+    }
+  })
+}
+const TOWNS = ['Brno', 'Praha', 'žluť', '', 'a town with a longer name']
+
+const GROUPS: Readonly<Record<string, (r: Sale) => unknown>> = {
+  shop: (r) => r.shop,
+  n: (r) => r.n,
+  day: (r) => r.day,
+  'shop and open': (r) => ({ shop: r.shop, open: r.open }),
+  'n and shop': (r) => ({ n: r.n, shop: r.shop }),
+  'n % 4': (r) => r.n % 4,
+  open: (r) => r.open,
+}
+const CHOICES: Readonly<Record<string, (a: DistArray<Sale>) => DistArray<Sale>>> = {
+  all: (a) => a,
+  'many units': (a) => a.filter((r) => r.units > 20),
+  Brno: (a) => a.filter((r) => r.shop === 'Brno'),
+  none: (a) => a.filter((r) => r.units > 1000),
+}
+const WANTED = {
+  x: sum((r: Sale) => r.x),
+  half: sum((r: Sale) => r.x * 0.5),
+  mean: mean((r: Sale) => r.units),
+  least: min((r: Sale) => r.x),
+  most: max((r: Sale) => r.units),
+  count: count(),
+}
+/** Groups with it do not go on from range to range. */
+const WITH_SPREAD = { ...WANTED, spread: stddev((r: Sale) => r.x) }
+
+test('groups of files of which ranges are read have the bits of those of a table in memory', async () => {
+  const counts = { ranged: 0, chunks: 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        rows: fc.oneof({ arbitrary: fc.integer({ min: 1, max: 60 }), weight: 3 }, fc.integer({ min: 4_000, max: 14_000 })),
+        shops: fc.integer({ min: 1, max: 9 }),
+        seed: fc.nat(),
+      }),
+      fc.constantFrom(...Object.keys(GROUPS)),
+      fc.constantFrom('all', 'all', 'many units', 'many units', 'Brno', 'none'),
+      fc.record({ range: fc.nat(1), engine: fc.nat(1), pieces: fc.integer({ min: 1, max: 9 }), fewer: fc.nat(7) }),
+      async (drawn, by, choice, { range, engine, pieces, fewer }) => {
+        const { engines, arena } = made[range] as (typeof made)[number]
+        const before = arena.usedBytes
+        const sales = salesOf(drawn)
+        const source = sourceFromRows(sales as never, { schema: SALES })
+        const path = join(folder, 'sales.parquet')
+        const batches =
+          source.splits[0] === undefined
+            ? []
+            : await readSplit(
+                source,
+                source.splits[0],
+                SALES.fields.map(({ name }) => name),
+              )
+        await writeParquet({ batches, element: source.element, path, options: { rowGroupRows: Math.ceil(drawn.rows / pieces) } })
+        const own = engines[engine] as (typeof engines)[number]
+        const grouped = (table: LogicalPlan): DistArray<object> => {
+          const rows = (CHOICES[choice] as (one: DistArray<Sale>) => DistArray<Sale>)(new DistArray<Sale>(own, table))
+          const { half: _, ...some } = WANTED
+          return rows
+            .groupBy(GROUPS[by] as (r: Sale) => string)
+            .agg(fewer === 0 ? WITH_SPREAD : fewer < 4 ? some : WANTED) as unknown as DistArray<object>
+        }
+        const found = grouped(tableOf(await openParquet(path)))
+        expect(await found.collect()).toStrictEqual(await grouped(tableOf(source)).collect())
+        expect(arena.usedBytes).toBe(before)
+        if (!(await found.explain({ analyze: true })).includes('a range at a time')) return
+        counts.ranged++
+        if (drawn.rows > 60) counts.chunks++
+      },
+    ),
+    LAW,
+  )
+  console.log(`groups of ranges: ${JSON.stringify(counts)}`)
+  if (LAW.numRuns >= FEW_RUNS) expect(Math.min(counts.ranged / 3, counts.chunks)).toBeGreaterThan(LAW.numRuns / 10)
+}, 600_000)

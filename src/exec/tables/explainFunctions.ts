@@ -77,7 +77,7 @@ function functionsOverUnion(plan: PhysicalPlan, above: WideOperator, options: Op
   ]
 }
 
-/** The functions of an input that a join takes range after range; undefined for others. */
+/** The functions of an input that a join, or groups, take range after range; undefined for others. */
 function functionsOfRanges(plan: PhysicalPlan, above: WideOperator, options: Options): readonly ExplainedFunction[] | undefined {
   if (plan.kind !== 'PipelineExec' || rangedScan(plan, above, options, plan.filteredBy !== undefined) === undefined) return undefined
   return pipelineFunctions(plan.steps, () => ({ runs: 'WebAssembly', because: 'they are read range after range' }))

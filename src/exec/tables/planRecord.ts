@@ -156,9 +156,30 @@ export class PlanRecord {
     const { rows: read = 0 } = this.measures.get(input) ?? {}
     this.addProgram(plan, run, batch)
     this.add(plan, { rowsIn: [before + run.program.rows] })
-    if (input === plan) return
+    if (input !== plan) this.addRangeRead(input, read + run.program.rows, { scan, milliseconds })
+  }
+
+  /** Adds a range of a scan whose rows were added to groups. */
+  addRangeOfGroups(
+    wide: Wide,
+    plan: PhysicalPlan,
+    { program }: ColumnRun,
+    range: { readonly scan: Scan; readonly milliseconds: number },
+  ): void {
+    this.set(wide, { ran: 'SIMD over columns, groups in the same pass' })
+    if (plan.kind !== 'PipelineExec') return
+    const { rows = 0 } = this.measures.get(plan.input) ?? {}
+    this.set(plan, { rowsIn: [rows + program.rows], ran: 'with the operator above' })
+    this.addRangeRead(plan.input, rows + program.rows, range)
+  }
+
+  private addRangeRead(
+    input: PhysicalPlan,
+    rows: number,
+    { scan, milliseconds }: { readonly scan: Scan; readonly milliseconds: number },
+  ): void {
     this.addWait(input, milliseconds)
-    this.add(input, { rows: read + run.program.rows, ran: 'read into the arena, a range at a time', pieces: piecesOf(scan) })
+    this.add(input, { rows, ran: 'read into the arena, a range at a time', pieces: piecesOf(scan) })
   }
 
   /** Sets what ran in the end, and forgets why an attempt before it did not serve. */

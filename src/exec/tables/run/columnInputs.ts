@@ -47,7 +47,7 @@ import { isCounted, splitsRead } from '../scanSplits.ts'
 import { inOrder } from '../scheduler.ts'
 import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
-import { inRanges } from './rangedInputs.ts'
+import { groupsInRanges, inRanges } from './rangedInputs.ts'
 import { rangedScan, withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
@@ -250,7 +250,7 @@ export class ColumnInputs {
   async programmed(plan: PhysicalPlan, operator: WideOperator): Promise<Dataset | undefined> {
     const { kind } = operator
     const keySets = this.keySetsOf(plan)
-    const ranged = rangedScan(plan, operator, this.state.options, keySets !== undefined)
+    const ranged = kind === 'HashJoinExec' ? rangedScan(plan, operator, this.state.options, keySets !== undefined) : undefined
     if (ranged !== undefined) {
       const load = (scan: Scan, wanted: TextsWanted): Promise<TimedLoad> => this.load(scan, wanted)
       return await inRanges(plan, operator, ranged, { state: this.state, load, ...(keySets === undefined ? {} : { keySets }) })
@@ -291,6 +291,20 @@ export class ColumnInputs {
   private keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
     const isThere = filteredBy.some(({ keys }) => this.state.joined.has(keys))
     return isThere ? (program) => keyFilters(filteredBy, this.state.joined, program, this.state.options.arena) : undefined
+  }
+
+  /** The groups of a file that memory has no room for, range after range; undefined where memory has room, or no passes add the rows. */
+  async groupedInRanges(wide: Wide): Promise<ExecBatch | undefined> {
+    const { operator, inputs, where, keys } = wide
+    const [input] = inputs
+    if (operator.kind !== 'HashAggregateExec' || input === undefined || where === 'caller') return undefined
+    const ranged = rangedScan(input, operator, this.state.options, false)
+    if (ranged === undefined) return undefined
+    const load = (scan: Scan, wanted: TextsWanted): Promise<TimedLoad> => this.load(scan, wanted)
+    const bare = withoutPartialStep(input)
+    const found = await groupsInRanges(bare, wide, operator, { scan: ranged, state: this.state, load })
+    if (found !== undefined) this.state.record?.ranAs(input, bare)
+    return found !== undefined && keys.kind === 'rowNumber' ? withoutKeys(found) : found
   }
 
   /** The groups of a table in memory by one pass over its columns; undefined where no program makes it, or two passes are faster. */

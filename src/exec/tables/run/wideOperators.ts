@@ -161,6 +161,8 @@ export class WideOperators {
     const plan = isAlone ? { ...given, inputs: [await this.overTable(first, given.operator, held)] } : given
     const [only] = plan.inputs
     this.state.record?.ranAs(given, plan)
+    const ranged = await this.columns.groupedInRanges(plan)
+    if (ranged !== undefined) return this.state.cut([ranged])
     if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
       return await this.foldedGroups(plan.operator, plan, only, how)
     const grouped = await this.columns.groupedAtOnce(plan)

@@ -55,7 +55,7 @@ function isReached({ values, validity }: Column, arena: ColumnRun['arena']): boo
 }
 
 /** The key as one column, from the columns of its parts. */
-function keyColumn({ names }: PassKey, parts: readonly Column[], length: number): Column {
+export function keyColumn({ names }: PassKey, parts: readonly Column[], length: number): Column {
   return names === undefined ? (parts[0] as Column) : structColumn(names, parts, length) // a value has one part
 }
 

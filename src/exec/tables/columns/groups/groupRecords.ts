@@ -47,9 +47,11 @@ export interface Pass {
   readonly sizes: PassSizes
   /** For a second pass with folds of squares: the places of the groups, and for each fold their means. */
   readonly means?: { readonly places: Int32Array; readonly of: readonly Float64Array[] }
+  /** Groups of rows before these, which the pass goes on with: sums have their open chunks. */
+  readonly before?: Omit<Records, 'chunks'>
 }
 
-/** The results of a pass by group, in order of first appearance. */
+/** The results of a pass by group, in order of first appearance; the groups of rows before come first. */
 export interface Records {
   /** The groups' places in the windows. */
   readonly places: Int32Array
@@ -96,7 +98,7 @@ export async function recordsOf(run: ColumnRun, pass: Pass): Promise<Records | u
   const found = async (work: GroupPass): Promise<Records | undefined> => {
     await run.together({ kind: 'groups', ...work }, units, [])
     if ((arena.view('i32', words, 1) as Int32Array)[0] !== 0) return undefined
-    return recordsIn(arena, adders, { ...size, folds: folds.kinds.length })
+    return recordsIn(arena, adders, { ...size, folds: folds.kinds.length, before: pass.before?.places ?? new Int32Array(0) })
   }
   if (types !== undefined) return await found({ ...passed, addsRows: true, selects: [], copied: [], ring: 0 })
 
@@ -230,13 +232,15 @@ interface AdderShape extends RecordsSize, Pick<RecordsAdder, 'at'> {
 /** Allocates the memory of an adder of the folds `own`. */
 function addsFolds(
   run: ColumnRun,
-  { folds, means, windows, sources }: Pass,
+  { folds, means, before, windows, sources }: Pass,
   own: readonly number[],
   { places, recordBytes, at, rows, columns = [] }: AdderShape,
 ): RecordsAdder {
   const { arena, program } = run
   const [records, order] = [run.allocate(recordBytes * places), run.allocate(4 * Math.min(places, program.rows))]
-  const log = run.allocate(LOG_ENTRY_BYTES * (Math.floor(program.rows / CHUNK) + 1) * own.length)
+  // the first row of a group of rows before may fill its chunk
+  const filled = Math.floor(program.rows / CHUNK) + 1 + Math.min(before?.places.length ?? 0, program.rows)
+  const log = run.allocate(LOG_ENTRY_BYTES * filled * own.length)
   const frame = run.allocate(frameBytes(own.length))
   const ends = arena.view('i32', frame, frameBytes(own.length) / 4) as Int32Array
   fill(ends, { records, slots: order, log })
@@ -247,6 +251,14 @@ function addsFolds(
     for (const [f, source] of from.entries()) {
       const column = 'list' in source ? sources.copied[source.list]?.from : source
       if (column !== undefined && 'address' in column) putAddress(ends, foldWord(f), column.address)
+    }
+  }
+  if (before !== undefined) {
+    const counts = arena.view('i32', records, (recordBytes * places) / 4) as Int32Array
+    const doubles = arena.view('f64', records, (recordBytes * places) / 8) as Float64Array
+    for (const [group, place] of before.places.entries()) {
+      counts[(place * recordBytes) / 4] = before.counts[group] as number // a count and values for each group
+      for (const [i, f] of own.entries()) doubles[(place * recordBytes + (at[i] as number)) / 8] = before.values[f]?.[group] as number
     }
   }
   if (means !== undefined) {
@@ -263,11 +275,14 @@ function addsFolds(
 function recordsIn(
   arena: Arena,
   adders: readonly RecordsAdder[],
-  { places, recordBytes, folds }: RecordsSize & { readonly folds: number },
+  { places, recordBytes, folds, before }: RecordsSize & { readonly folds: number; readonly before: Int32Array },
 ): Records {
   const [{ ends, order }] = adders as readonly [RecordsAdder] // there is one at least, and all met the groups in one order
-  const groups = (addressAt(ends, FRAME.slots / 4) - order) / 4
-  const offsets = arena.view('i32', order, groups) as Int32Array
+  const fresh = (addressAt(ends, FRAME.slots / 4) - order) / 4
+  const groups = before.length + fresh
+  const offsets = new Int32Array(groups)
+  offsets.set(before.map((place) => place * recordBytes))
+  offsets.set(arena.view('i32', order, fresh) as Int32Array, before.length)
   const found = adders.map(({ records }) => {
     const [integers, doubles] = [
       arena.view('i32', records, (recordBytes * places) / 4) as Int32Array,

@@ -15,13 +15,13 @@ import type { CodedKeys } from '../columnProgram.ts'
 import type { ColumnRun } from '../columnRun.ts'
 import { groupKeys, passKey, passWindows } from './groupKeys.ts'
 import { type Pass, type PassSizes, type Records, recordsOf } from './groupRecords.ts'
-import { type FoldOfCall, PassSources, passFolds } from './groupSources.ts'
+import { type FoldOfCall, type PassFolds, PassSources, passFolds } from './groupSources.ts'
 
 /**
  * The lists of a unit, and the values copied to them, fit the core's caches. Records of few groups stay in those of their adder, and
  * reading the lists takes longer than adding them. The speed of an adder bounds that of all workers.
  */
-const SIZES: PassSizes = {
+export const SIZES: PassSizes = {
   unitRows: 2 * BLOCK_ROWS,
   splitBytes: 2 ** 22,
   nearBytes: 2 ** 15,
@@ -54,13 +54,18 @@ export async function groupedColumns(
   if (records === undefined || records.places.length === 0) return undefined
   const squares = await squaresOf(run, { key, windows, folds, sizes, aggregates }, records)
   if (squares === undefined) return undefined
-  const columns = folds.of.map((fold) => folded(fold, records, squares))
+  const columns = groupColumns(folds, records, squares)
   const keys = groupKeys(key, windows, records.places)
   return {
     batch: groupRows(keys, { method: method ?? 'agg', named: aggregates, columns }),
     coded: key.coded,
     passes: squares.size > 0 ? 2 : 1,
   }
+}
+
+/** The columns of the aggregates, by group; `squares` where there are variances. */
+export function groupColumns({ of }: PassFolds, records: Records, squares: Squares = new Map()): readonly Column[] {
+  return of.map((fold) => folded(fold, records, squares))
 }
 
 /** By fold: the sums of squared differences from the mean of each group, for variances; computed by a second pass. */

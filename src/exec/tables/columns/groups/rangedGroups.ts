@@ -1,0 +1,185 @@
+/**
+ * A group-by of rows that come range after range, each as columns of its own: its passes (`groupPass.ts`) go on with the records of the
+ * ranges before, so that sums follow the fixed tree over all rows.
+ *
+ *     rows 1 to 9,000,000   codes A 0, N 1   records of A and N
+ *     rows 9,000,001 to …   codes N 0, R 1   the record of N is that of code 0 now, A's waits for a range with an A, R's begins
+ */
+
+import type { Column } from '../../../../core/data/column.ts'
+import { columnFromValues } from '../../../../core/data/columnBuilder.ts'
+import { convertColumn } from '../../../../core/data/columnConversions.ts'
+import { valueReader } from '../../../../core/data/columnReaders.ts'
+import { FIXED_FORMS, isFixedKind } from '../../../../core/data/fixedValues.ts'
+import type { ColumnType } from '../../../../core/data/schema.ts'
+import type { WideOperator } from '../../../../planner/physical/physicalPlan.ts'
+import type { ExecBatch } from '../../operators/batches.ts'
+import { groupRows } from '../../operators/groupBy/hashAggregate.ts'
+import { stridesOf, type Window } from '../../operators/hashing/keyWindows.ts'
+import type { ColumnRun } from '../columnRun.ts'
+import { codesOf, differentTexts } from '../texts/textCodes.ts'
+import { groupColumns, SIZES } from './groupedColumns.ts'
+import { keyColumn, type PassKey, passKey, passWindows } from './groupKeys.ts'
+import { type PassSizes, type Records, recordsOf } from './groupRecords.ts'
+import { type PassFolds, PassSources, passFolds } from './groupSources.ts'
+
+type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
+
+/** Part of a key: a whole number, a text, or null. */
+type KeyPart = number | string | null
+
+/** Whether the aggregates can go on from range to range: those of variances need the means of all rows first. */
+export function goesOn({ aggregates }: Aggregation): boolean {
+  return aggregates.every(({ kind }) => ['sum', 'mean', 'min', 'max', 'count'].includes(kind))
+}
+
+export class RangedGroups {
+  private readonly operator: Aggregation
+  private readonly sizes: PassSizes
+  /** For each part of the key its value in every group. */
+  private readonly parts: KeyPart[][] = []
+  private readonly counts: number[] = []
+  private readonly values: number[][] = []
+  /** For each fold the sums of full chunks, by group. */
+  private readonly chunks: Map<number, number[]>[] = []
+  /** The last range's. */
+  private last: { readonly key: PassKey; readonly folds: PassFolds; readonly types: readonly ColumnType[] } | undefined
+
+  constructor(operator: Aggregation, sizes: PassSizes = SIZES) {
+    this.operator = operator
+    this.sizes = sizes
+  }
+
+  /** The number of groups so far. */
+  get size(): number {
+    return this.counts.length
+  }
+
+  /** Adds the rows of a range; false where no pass adds them, and none were added. */
+  async add(run: ColumnRun): Promise<boolean> {
+    const { sizes } = this
+    const key = run.workers > sizes.mostWorkers ? undefined : passKey(run)
+    const sources = new PassSources(run)
+    const folds = passFolds(run, this.operator.aggregates, sources)
+    if (key === undefined || folds === undefined) return false
+    const types = key.parts.map((part, p) => partType(key, p, part))
+    if (this.last !== undefined && JSON.stringify(this.last.types) !== JSON.stringify(types)) return false
+    const windows = passWindows(run, key, sizes.keysLookedAt)
+    if (windows === undefined) return false
+    const texts = key.coded.map(textsOf)
+    const { groups, places } = this.placesIn(windows, texts)
+    const before = {
+      places,
+      counts: Float64Array.from(groups, (group) => this.counts[group] as number),
+      values: folds.kinds.map((_, f) => Float64Array.from(groups, (group) => this.values[f]?.[group] as number)),
+    }
+    const records = await recordsOf(run, { key, windows, folds, sources, sizes, before })
+    if (records === undefined) return false
+    this.last = { key, folds, types }
+    this.take(records, groups, { windows, texts })
+    return true
+  }
+
+  /** The groups in order of first appearance; undefined where there are none. */
+  finish(): ExecBatch | undefined {
+    if (this.last === undefined || this.size === 0) return undefined
+    const { key, folds, types } = this.last
+    const columns = types.map((type, p) => columnOf(this.parts[p] ?? [], type))
+    const records: Records = {
+      places: Int32Array.from(this.counts, (_, group) => group),
+      counts: Float64Array.from(this.counts),
+      values: folds.kinds.map((_, f) => Float64Array.from(this.values[f] ?? [])),
+      chunks: this.chunks,
+    }
+    const { aggregates, method } = this.operator
+    return groupRows(keyColumn(key, columns, this.size), {
+      method: method ?? 'agg',
+      named: aggregates,
+      columns: groupColumns(folds, records),
+    })
+  }
+
+  /** The groups that a range may have rows of, and their places in its windows. */
+  private placesIn(
+    windows: readonly Window[],
+    texts: readonly (readonly string[] | undefined)[],
+  ): { readonly groups: Int32Array; readonly places: Int32Array } {
+    const strides = stridesOf(windows)
+    const codes = texts.map((all) => all && new Map(all.map((text, code) => [text, code])))
+    const groups: number[] = []
+    const places: number[] = []
+    for (let group = 0; group < this.size; group++) {
+      let place = 0
+      for (const [p, { base, span }] of windows.entries()) {
+        const value = this.parts[p]?.[group] ?? null
+        const at = value === null ? span : typeof value === 'string' ? (codes[p]?.get(value) ?? -1) : value - base
+        if (at < 0 || at > span || (at === span && value !== null)) place = Number.NaN
+        place += at * (strides[p] as number) // a stride for each part
+      }
+      if (Number.isNaN(place)) continue
+      groups.push(group)
+      places.push(place)
+    }
+    return { groups: Int32Array.from(groups), places: Int32Array.from(places) }
+  }
+
+  /** Takes over the records after a range. */
+  private take(
+    { places, counts, values, chunks }: Records,
+    known: Int32Array,
+    { windows, texts }: { readonly windows: readonly Window[]; readonly texts: readonly (readonly string[] | undefined)[] },
+  ): void {
+    const strides = stridesOf(windows)
+    const groupAt = new Map<number, number>()
+    for (const [i, place] of places.entries()) {
+      const group = known[i] ?? this.size
+      groupAt.set(place, group)
+      this.counts[group] = counts[i] as number // of each group
+      for (const [f, of] of values.entries()) (this.values[f] ??= [])[group] = of[i] as number
+      if (i < known.length) continue
+      for (const [p, { base, span }] of windows.entries()) {
+        const at = Math.floor(place / (strides[p] as number)) % (span + 1)
+        ;(this.parts[p] ??= []).push(at === span ? null : (texts[p]?.[at] ?? base + at))
+      }
+    }
+    for (const [f, full] of chunks.entries()) {
+      const all = (this.chunks[f] ??= new Map())
+      for (const [place, sums] of full) {
+        const group = groupAt.get(place) as number // one of the places
+        const list = all.get(group)
+        if (list === undefined) all.set(group, [...sums])
+        else for (const sum of sums) list.push(sum)
+      }
+    }
+  }
+}
+
+/** The texts of a part of the key, by code; undefined where it is no text. */
+function textsOf(coded: PassKey['coded'][number]): readonly string[] | undefined {
+  const codes = typeof coded === 'object' ? codesOf(coded) : undefined
+  if (codes === undefined || typeof coded !== 'object') return undefined
+  const texts = differentTexts(coded, codes)
+  const read = valueReader(texts)
+  return Array.from({ length: texts.length }, (_, code) => read(code) as string) // of a column of texts without nulls
+}
+
+/** The type of a part of the groups' keys. */
+function partType({ coded }: PassKey, p: number, part: PassKey['parts'][number]): ColumnType {
+  if (coded[p] === 'doubles') return { kind: 'f64' }
+  if (typeof coded[p] === 'object') return { kind: 'utf8' }
+  return part.kind === 'column' ? part.column.type : { kind: part.truth ? 'bool' : 'i32' }
+}
+
+function columnOf(parts: readonly KeyPart[], type: ColumnType): Column {
+  if (type.kind === 'utf8') return convertColumn(columnFromValues(parts), type)
+  const values = new FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'i32'].array(parts.length)
+  const validity = new Uint8Array((parts.length + 7) >> 3)
+  let present = 0
+  for (const [group, part] of parts.entries()) {
+    if (typeof part !== 'number') continue
+    values[group] = part
+    validity[group >> 3] = (validity[group >> 3] as number) | (1 << (group & 7))
+    present++
+  }
+  return { type, length: parts.length, values, ...(present === parts.length ? {} : { validity }) }
+}
