@@ -54,7 +54,6 @@ class Shown {
 }
 
 test.each<[string, (v: number) => number]>([
-  ['a class that extends another', (v) => new Derived(v).twice()],
   ['setters', (v) => new Setter(v).kept],
   ['an object that holds itself', (v) => new Itself(v).self.v],
   ['a getter that asks for names', (v) => new Shown(v).shown],
