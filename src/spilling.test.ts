@@ -108,7 +108,10 @@ for (const { name, rows, rowGroupRows, memory } of [
     const table = (await small.readParquet(file)) as unknown as DistArray<{ readonly k: number; readonly v: number }>
     const query = name === 'groups' ? table.groupBy((r) => r.k).agg({ total: sum((r) => r.v) }) : table.distinct()
     for await (const _ of query.batches());
-    expect(done).toEqual([expect.toSatisfy((first: number) => first < 10), rows / rowGroupRows])
+    // groups are tried range after range of row groups first
+    expect(done.length).toBeLessThan(4)
+    expect(done.slice(0, -1).every((tried) => tried < 10)).toBe(true)
+    expect(done.at(-1)).toBe(rows / rowGroupRows)
     await small.stop()
   })
 

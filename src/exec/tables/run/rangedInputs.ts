@@ -8,6 +8,7 @@
 import { MemoryError } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import type { NotColumns } from '../../kernels/columns/programShape.ts'
+import { Charge } from '../../memory/charge.ts'
 import type { Block } from '../block.ts'
 import { type ColumnProgram, columnProgramOf, isProgram } from '../columns/columnProgram.ts'
 import type { ColumnRun } from '../columns/columnRun.ts'
@@ -38,6 +39,8 @@ interface RangeServices {
   /** The filters of a program's rows by keys of joins; absent where none are known. */
   readonly keySets?: (program: ColumnProgram) => readonly KeySet[]
 }
+
+const SHORT = 'memory is short for whole columns'
 
 /** The program of a pipeline over one range: what it made, or why it did not, with the blocks that its columns lie in. */
 interface RangeResult<T> {
@@ -118,7 +121,7 @@ export async function inRanges(
   } catch (error) {
     state.blocks.free(blocks)
     if (!(error instanceof MemoryError) || state.tries > 0) throw error // what does not fit has a way by disk
-    state.record?.refuse(plan, 'memory is short for whole columns')
+    state.record?.refuse(plan, SHORT)
     return undefined
   }
   const filled = pieces.filter(({ length }) => length > 0)
@@ -139,16 +142,27 @@ export async function groupsInRanges(
   { scan, state, load }: Omit<RangeServices, 'keySets'> & { readonly scan: Scan },
 ): Promise<ExecBatch | undefined> {
   const groups = new RangedGroups(operator, state.options.groupPass)
-  for (const range of scanRanges(scan, state.options)) {
-    const { made, run, blocks, milliseconds } = await overRange(plan, range, { state, load, codedKeys: true }, async (one) => {
-      return (await groups.add(one)) ? groups : refused('no pass adds its rows to the groups of other ranges')
-    })
-    state.blocks.free(blocks)
-    if (isRefused(made)) {
-      state.record?.refuse(plan, made.because)
-      return undefined
+  const services = { state, load, codedKeys: true }
+  const charge = new Charge(state.options.arena, operator.kind)
+  try {
+    for (const range of scanRanges(scan, state.options)) {
+      const { made, run, blocks, milliseconds } = await overRange(plan, range, services, async (one) => {
+        return (await groups.add(one)) ? groups : refused('no pass adds its rows to the groups of other ranges')
+      })
+      state.blocks.free(blocks)
+      if (isRefused(made)) {
+        state.record?.refuse(plan, made.because)
+        return undefined
+      }
+      charge.raiseTo(groups.bytes)
+      state.record?.addRangeOfGroups(wide, plan, run as ColumnRun, { scan, milliseconds }) // there is a run where rows were added
     }
-    state.record?.addRangeOfGroups(wide, plan, run as ColumnRun, { scan, milliseconds }) // there is a run where rows were added
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error
+    state.record?.refuse(plan, SHORT)
+    return undefined // split by split there may be enough
+  } finally {
+    charge.end()
   }
   return groups.finish()
 }

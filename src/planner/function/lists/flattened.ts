@@ -47,9 +47,14 @@ const concatOne = (list: Parts, one: unknown): unknown[] => {
 /** Lowers `list.concat(…)` of lists that surely are arrays, and of numbers; undefined for others. */
 function concatenated(l: Lowering, object: Value, node: CallExpression): Value | undefined {
   const isList = (value: Value): boolean => value.kind === 'tuple' || isArray(l, value)
-  if (l.context.kind !== 'loop' || !isList(object) || node.arguments.length === 0) return undefined
+  // lists and objects that lists hold are put into others where the other is made
+  const holdsOthers = (value: Value): boolean =>
+    value.kind === 'tuple'
+      ? value.items.some(({ kind }) => kind !== 'expr')
+      : value.kind === 'held' && l.held.elementOf(value.of) !== undefined
+  if (l.context.kind !== 'loop' || !isList(object) || holdsOthers(object) || node.arguments.length === 0) return undefined
   const args = elements(l, node.arguments)?.map((value) => l.stabilizedValue(value))
-  if (args === undefined || !args.every((value) => isList(value) || value.kind === 'expr')) return undefined
+  if (args === undefined || !args.every((value) => (isList(value) && !holdsOthers(value)) || value.kind === 'expr')) return undefined
   return args.reduce((all, value) => {
     const f = (isList(value) ? concat : concatOne) as unknown as AnyFunction
     return all.kind === 'refused' ? all : l.verbs.inline(l, libraryFunction(l, f, 'concat', node), [all, value], node)

@@ -55,6 +55,12 @@ export class RangedGroups {
     return this.counts.length
   }
 
+  /** About how many bytes are kept. */
+  get bytes(): number {
+    const full = this.chunks.reduce((sum, of) => sum + 100 * of.size, 0)
+    return this.size * (8 * (1 + this.values.length) + 16 * this.parts.length) + full
+  }
+
   /** Adds the rows of a range; false where no pass adds them, and none were added. */
   async add(run: ColumnRun): Promise<boolean> {
     const { sizes } = this
