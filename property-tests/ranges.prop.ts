@@ -27,9 +27,9 @@ const LAW = announcedRun('ranges.prop.ts')
 const FEW_RUNS = 500
 /** Of the columns of some row groups, and of less than one. */
 const RANGES = [200, 1] as const
-const made = RANGES.map((rangeBytes) => piecemealEngines([1, 2], 4, (options) => new Executor({ ...options, rangeBytes })))
+const made = RANGES.map((rangeBytes) => piecemealEngines([1, 4], 4, (options) => new Executor({ ...options, rangeBytes })))
 /** Of which columns are read whole. */
-const whole = piecemealEngines([1, 2])
+const whole = piecemealEngines([1, 4])
 type Engines = (typeof whole)['engines']
 const folder = mkdtempSync(join(tmpdir(), 'ranges-'))
 afterAll(async () => {

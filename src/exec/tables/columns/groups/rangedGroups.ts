@@ -64,7 +64,7 @@ export class RangedGroups {
   /** Adds the rows of a range; false where no pass adds them, and none were added. */
   async add(run: ColumnRun): Promise<boolean> {
     const { sizes } = this
-    const key = run.workers > sizes.mostWorkers ? undefined : passKey(run)
+    const key = passKey(run)
     const sources = new PassSources(run)
     const folds = passFolds(run, this.operator.aggregates, sources)
     if (key === undefined || folds === undefined) return false
