@@ -45,7 +45,7 @@ export class SpillFolder {
   /** Removes the folder and all that is in it. */
   remove(): void {
     if (this.own === undefined) return
-    rmSync(this.own, { recursive: true, force: true })
+    rmSync(this.own, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 }) // workers may write there still
     this.own = undefined
     OPEN.delete(this)
     if (OPEN.size === 0) process.off('exit', removeAll)
@@ -67,7 +67,13 @@ function makeFolder(path: string): void {
 const OPEN = new Set<SpillFolder>()
 
 function removeAll(): void {
-  for (const folder of OPEN) folder.remove()
+  for (const folder of [...OPEN]) {
+    try {
+      folder.remove()
+    } catch {
+      // the next session that spills there removes what is left of an ended process
+    }
+  }
 }
 
 const PREFIX = 'distarray-'
