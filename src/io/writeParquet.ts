@@ -90,6 +90,13 @@ export interface ParquetForm {
   readonly taskOf: (parts: readonly Batch[]) => EncodeTask
 }
 
+/** The error of a table whose columns nobody knows. */
+export function noColumns(file: string): PlanError {
+  return new PlanError(
+    `${file} needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.`,
+  )
+}
+
 /** Loads the encoder, and chooses the form of rows. PlanError for options and columns that no file can have. */
 export async function parquetForm(element: ElementType, path: string, options: WriteParquetOptions): Promise<ParquetForm> {
   const { compression = 'snappy', rowGroupRows: groupRows = DEFAULT_GROUP_ROWS, compatibility } = options
@@ -97,10 +104,7 @@ export async function parquetForm(element: ElementType, path: string, options: W
   if (compatibility === 'v1' && compression !== 'snappy' && compression !== 'none')
     throw new PlanError(`{ compatibility: 'v1' } has no ${compression} compression. Use 'snappy' or 'none'.`)
   const fields = fieldsOf(element).map((field): Field => ({ ...field, type: fileType(field.type) }))
-  if (fields.length === 0)
-    throw new PlanError(
-      "A Parquet file needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.",
-    )
+  if (fields.length === 0) throw noColumns('A Parquet file')
   for (const field of fields) checkType(field.type, field.name, compatibility)
   await loadParquet()
   const arrowFields = fields.map((field) => ({ ...field, type: storedType(field.type, compatibility) }))

@@ -56,7 +56,7 @@ interface NotLoaded {
   readonly because: string
   /** Whether it has so few rows that kernels over whole columns would gain nothing. */
   readonly isSmall?: true
-  /** The scan that there is no room for, of which a join takes range after range. */
+  /** The scan that there is no room for, of which joins and groups take range after range. */
   readonly tooLarge?: Scan
 }
 

@@ -47,6 +47,24 @@ test('the folder of a process that was killed is there until the next one spills
   mine.remove()
 })
 
+test('a process whose folder cannot be removed as it exits has the status that it exits with', async () => {
+  const module = new URL('./spillFolder.ts', import.meta.url).href
+  const code = `
+    import fs, { existsSync } from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { SpillFolder } = await import(${JSON.stringify(module)})
+    new SpillFolder(${JSON.stringify(parent)}).file()
+    fs.rmSync = () => { throw new Error('ENOTEMPTY') } // as where a worker writes there meanwhile
+    syncBuiltinESMExports()
+    process.exit(existsSync(${JSON.stringify(parent)}) ? 7 : 1)
+  `
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  child.stderr.on('data', (text) => (said += String(text)))
+  expect(await new Promise((resolve) => child.once('close', resolve))).toBe(7)
+  expect(said).toBe('')
+})
+
 test('what processes have left that are not there any more is removed, and nothing else', () => {
   const [mine, other] = [new SpillFolder(parent), new SpillFolder(parent)]
   const own = dirname(mine.file())

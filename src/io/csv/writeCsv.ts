@@ -11,7 +11,7 @@ import { writeAtomically } from '../bytes/atomicFile.ts'
 import { packedByName } from '../bytes/gzipOutput.ts'
 import { type Encoding, encodedInOrder } from '../encode.ts'
 import { groupsOf, rowsOf } from '../regroup.ts'
-import type { WriteRequest, Written } from '../writeParquet.ts'
+import { noColumns, type WriteRequest, type Written } from '../writeParquet.ts'
 import { type CsvForm, csvText, inQuotes, STANDARD_FORM } from './csvBytes.ts'
 
 /** Rows of a batch that is made into text at once. */
@@ -29,10 +29,7 @@ export async function writeCsv({
 }: WriteRequest<Partial<CsvForm>>): Promise<Written> {
   const form = { ...STANDARD_FORM, ...options }
   const fields = fieldsOf(element)
-  if (fields.length === 0)
-    throw new PlanError(
-      "A CSV file needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.",
-    )
+  if (fields.length === 0) throw noColumns('A CSV file')
   for (const field of fields) checkType(field.type, field.name)
   let rows = 0
   const header = `${fields.map(({ name }) => (OTHER_DELIMITERS.test(name) ? inQuotes(name) : csvText(name, form))).join(form.delimiter)}\n`

@@ -10,17 +10,14 @@ import { writeAtomically } from '../bytes/atomicFile.ts'
 import { packedByName } from '../bytes/gzipOutput.ts'
 import { type Encoding, encodedInOrder } from '../encode.ts'
 import { groupsOf, rowsOf } from '../regroup.ts'
-import type { WriteRequest, Written } from '../writeParquet.ts'
+import { noColumns, type WriteRequest, type Written } from '../writeParquet.ts'
 
 /** Rows of a batch that is made into text at once. */
 const BATCH_ROWS = 65_536
 
 export async function writeNdjson({ batches, element, path, encoder, ...access }: WriteRequest<object>): Promise<Written> {
   const fields = fieldsOf(element)
-  if (fields.length === 0)
-    throw new PlanError(
-      "An NDJSON file needs at least one column, and this table has no rows that would tell its columns. Name them first, as in select('id', 'price'), or give fromRows() a { schema }.",
-    )
+  if (fields.length === 0) throw noColumns('An NDJSON file')
   for (const field of fields) checkType(field.type, field.name)
   let rows = 0
   const encodings = async function* (): AsyncGenerator<Encoding> {

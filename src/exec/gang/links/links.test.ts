@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defined } from '../../../core/defined.ts'
 import { threadProgram } from '../../workers/threadProgram.ts'
-import { missText } from './joining.ts'
+import { join as joinGang, missText } from './joining.ts'
+import type { LinkData } from './linkData.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import { publishEnd, publishLoss } from './rendezvous.ts'
@@ -91,6 +92,19 @@ test('a process that comes in the place of another just as the program ends hear
     expect(late.told).toMatchObject({ released: [3], lost: [] })
     rmSync(join(folder, 'address'))
   }
+})
+
+test('who finds nobody asks until it is told that its time is over', async () => {
+  const data = { settings: settings(1, { joinMs: 0 }), identity: {} as LinkData['identity'], released: new Int32Array(1) } // nobody reads it
+  const missed: string[] = []
+  const joined = joinGang(data, {
+    port: 1,
+    keyed: () => undefined,
+    missed: (error) => void missed.push(String(error)),
+    isOver: () => missed.length === 2,
+  })
+  await expect(joined).rejects.toThrow('Rank 0 has not written where it listens.')
+  expect(missed).toHaveLength(2)
 })
 
 test('a wrong token is refused, and rank 0 says why it waits in vain', async () => {

@@ -10,7 +10,7 @@ import { ColumnRun } from './columnRun.ts'
 import { withCodedKeys } from './groups/codedKeys.ts'
 import { asksLists } from './lists/listAnswers.ts'
 import { type AnswerServices, withMadeAnswers } from './lists/madeAnswers.ts'
-import { refused } from './refused.ts'
+import { refused, SHORT_OF_MEMORY } from './refused.ts'
 import type { KeySet } from './semiJoin.ts'
 import { codesMade } from './texts/codesOnDemand.ts'
 import { madeTextColumns, plannedTextColumns } from './texts/textColumns.ts'
@@ -68,7 +68,7 @@ export async function overColumns<T extends object>(
     }
     return result
   } catch (error) {
-    if (error instanceof MemoryError) return NO_ROOM
+    if (error instanceof MemoryError) return SHORT_OF_MEMORY
     throw error
   } finally {
     run.end()
@@ -95,13 +95,11 @@ async function withAnswers(
   }
 }
 
-const NO_ROOM: NotColumns = refused('memory is short for whole columns') // partition after partition there may be enough
-
 function programOf(plan: PhysicalPlan, texts: TextColumns): ColumnProgram | NotColumns {
   try {
     return columnProgramOf(plan, texts)
   } catch (error) {
-    if (error instanceof MemoryError) return NO_ROOM
+    if (error instanceof MemoryError) return SHORT_OF_MEMORY
     throw error
   }
 }

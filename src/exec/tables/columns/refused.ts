@@ -10,4 +10,7 @@ export function refused(because: string): NotColumns {
   return { because, span: undefined }
 }
 
+/** Partition after partition there may be enough. */
+export const SHORT_OF_MEMORY: NotColumns = refused('memory is short for whole columns')
+
 export const NO_ROOM: NotColumns = refused('there was no room for the table in the session’s memory')

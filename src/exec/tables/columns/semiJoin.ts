@@ -118,28 +118,20 @@ export function keySetOf(
   return { on, anti, window, present, coded: false }
 }
 
-/** The bits of an empty set. */
+/** The bits of an empty set, in whole vectors. */
 export function bitsFor(span: number): Uint8Array {
-  return new Uint8Array((span + 8) >> 3)
+  return new Uint8Array(TABLE_BYTES * Math.ceil((span + 1) / 8 / TABLE_BYTES))
 }
 
 export function setBit(bits: Uint8Array, at: number): void {
   bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7))
 }
 
-/** The set as the kernel for this column reads it: bits, or bytes where bytes are looked up sixteen at a time; padded with zeros to whole vectors. */
+/** The set as the kernel for this column reads it, in whole vectors: bits, or bytes where bytes are looked up sixteen at a time. */
 export function setTable(set: KeySet, column: Column): Uint8Array {
   const { present, window } = set
-  const bytes = isOfBytes(set, keyColumn(set, column)) ? unpacked(present, window.span) : present
-  if (bytes.length % TABLE_BYTES === 0) return bytes
-  const table = new Uint8Array(Math.ceil(bytes.length / TABLE_BYTES) * TABLE_BYTES)
-  table.set(bytes)
-  return table
-}
-
-/** A byte for each of the first bits. */
-function unpacked(bits: Uint8Array, length: number): Uint8Array {
-  return Uint8Array.from({ length }, (_, i) => ((bits[i >> 3] ?? 0) >> (i & 7)) & 1)
+  if (!isOfBytes(set, keyColumn(set, column))) return present
+  return Uint8Array.from({ length: TABLE_BYTES * Math.ceil(window.span / TABLE_BYTES) }, (_, i) => ((present[i >> 3] ?? 0) >> (i & 7)) & 1)
 }
 
 /** The column that the set's numbers are of: codes, where these are codes of texts. */

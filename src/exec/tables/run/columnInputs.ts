@@ -16,7 +16,7 @@ import { elementGroups } from '../columns/groups/elementGroups.ts'
 import { type GroupedColumns, groupedColumns } from '../columns/groups/groupedColumns.ts'
 import { keyFilters } from '../columns/joinFilter.ts'
 import { overColumns } from '../columns/overColumns.ts'
-import { isRefused, refused } from '../columns/refused.ts'
+import { isRefused, refused, SHORT_OF_MEMORY } from '../columns/refused.ts'
 import { ResultBlocks } from '../columns/resultBlocks.ts'
 import type { KeySet } from '../columns/semiJoin.ts'
 import { askedTexts } from '../columns/texts/askedTexts.ts'
@@ -47,7 +47,7 @@ import { isCounted, splitsRead } from '../scanSplits.ts'
 import { inOrder } from '../scheduler.ts'
 import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
-import { groupsInRanges, inRanges } from './rangedInputs.ts'
+import { groupsInRanges, inRanges, type Ranges } from './rangedInputs.ts'
 import { rangedScan, withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
@@ -94,33 +94,38 @@ export class ColumnInputs {
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error
       this.state.blocks.free(own)
-      this.state.record?.refuse(plan, 'memory is short for whole columns')
+      this.state.record?.refuse(plan, SHORT_OF_MEMORY.because)
       return { plan, blocks: [] } // split by split there may be enough
     }
   }
 
   /** Reads the columns of a scan into blocks of the run. Of texts in `asked` only the answers to the questions about them are read. */
   async load(scan: Scan, wanted?: TextsWanted, isWaitedFor: () => boolean = () => true): Promise<TimedLoad> {
-    const { arena, pool } = this.state.options
     const name = `ScanExec ${scan.source.name}`
-    const started = performance.now()
     this.state.emit({ kind: 'stage', phase: 'started', stage: name })
+    const loaded = await this.read(scan, wanted, (done, total) => {
+      if (isWaitedFor()) this.state.emit({ kind: 'progress', job: name, done, total })
+    })
+    const { milliseconds } = loaded
+    this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows: loaded.plan.storage.length, milliseconds })
+    return loaded
+  }
+
+  private async read(scan: Scan, wanted: TextsWanted | undefined, onProgress: LoadServices['onProgress']): Promise<TimedLoad> {
+    const { arena, pool } = this.state.options
+    const started = performance.now()
     const services = {
       arena,
       workers: pool.size,
       run: (task: StageTask) => this.state.task(task, false),
       free: (done: readonly Block[]) => this.state.blocks.free(done),
-      onProgress: (done: number, total: number) => {
-        if (isWaitedFor()) this.state.emit({ kind: 'progress', job: name, done, total })
-      },
+      onProgress,
     }
     const loaded = isCounted(scan)
       ? await loadedScan(scan, services, wanted)
       : await this.loadParsed(scan, services, wanted?.encoded ?? new Set())
     this.state.blocks.add(loaded.blocks)
-    const milliseconds = performance.now() - started
-    this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows: loaded.plan.storage.length, milliseconds })
-    return { ...loaded, milliseconds }
+    return { ...loaded, milliseconds: performance.now() - started }
   }
 
   /** Reads a scan whose splits do not tell their numbers of rows: split by split, and then as splits in memory, which do. */
@@ -252,8 +257,7 @@ export class ColumnInputs {
     const keySets = this.keySetsOf(plan)
     const ranged = kind === 'HashJoinExec' ? rangedScan(plan, operator, this.state.options, keySets !== undefined) : undefined
     if (ranged !== undefined) {
-      const load = (scan: Scan, wanted: TextsWanted): Promise<TimedLoad> => this.load(scan, wanted)
-      return await inRanges(plan, operator, ranged, { state: this.state, load, ...(keySets === undefined ? {} : { keySets }) })
+      return await inRanges(plan, operator, this.ranges(ranged), keySets)
     }
     const codedKeys = kind === 'HashAggregateExec'
     const isWhole = kind === 'SortExec' || kind === 'WindowExec' || kind === 'AsofJoinExec'
@@ -287,6 +291,10 @@ export class ColumnInputs {
     return { kind: 'stored', partitions, blocks, matched, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 
+  private ranges(scan: Scan): Ranges {
+    return { scan, state: this.state, read: (range, wanted, onProgress) => this.read(range, wanted, onProgress) }
+  }
+
   /** The filters by keys of joins above of a plan's rows; undefined where no join's keys are known yet. */
   private keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
     const isThere = filteredBy.some(({ keys }) => this.state.joined.has(keys))
@@ -300,9 +308,8 @@ export class ColumnInputs {
     if (operator.kind !== 'HashAggregateExec' || input === undefined || where === 'caller') return undefined
     const ranged = rangedScan(input, operator, this.state.options, false)
     if (ranged === undefined) return undefined
-    const load = (scan: Scan, wanted: TextsWanted): Promise<TimedLoad> => this.load(scan, wanted)
     const bare = withoutPartialStep(input)
-    const found = await groupsInRanges(bare, wide, operator, { scan: ranged, state: this.state, load })
+    const found = await groupsInRanges(bare, wide, operator, this.ranges(ranged))
     if (found !== undefined) this.state.record?.ranAs(input, bare)
     return found !== undefined && keys.kind === 'rowNumber' ? withoutKeys(found) : found
   }

@@ -10,18 +10,17 @@ import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physi
 import type { NotColumns } from '../../kernels/columns/programShape.ts'
 import { Charge } from '../../memory/charge.ts'
 import type { Block } from '../block.ts'
-import { type ColumnProgram, columnProgramOf, isProgram } from '../columns/columnProgram.ts'
+import type { ColumnProgram } from '../columns/columnProgram.ts'
 import type { ColumnRun } from '../columns/columnRun.ts'
-import { programTable } from '../columns/columnTable.ts'
+import { type ProgramTable, programTable } from '../columns/columnTable.ts'
 import { RangedGroups } from '../columns/groups/rangedGroups.ts'
 import { overColumns } from '../columns/overColumns.ts'
-import { isRefused, refused } from '../columns/refused.ts'
+import { isRefused, refused, SHORT_OF_MEMORY } from '../columns/refused.ts'
 import type { KeySet } from '../columns/semiJoin.ts'
 import { askedTexts } from '../columns/texts/askedTexts.ts'
 import { repeatedlyRead } from '../columns/texts/encodedTexts.ts'
-import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import { agreed, type Dataset, type Scan, type Wide } from '../dataset.ts'
-import type { TextsWanted } from '../loadedScan.ts'
+import type { LoadServices, TextsWanted } from '../loadedScan.ts'
 import type { TimedLoad } from '../loadsAhead.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { cutPartitions, PARTITION_ROWS } from '../operators/partitions.ts'
@@ -32,96 +31,95 @@ import type { RunState } from './runState.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 
-/** What a run of ranges needs of the inputs that it is one of. */
-interface RangeServices {
+/** A scan that is read in ranges. */
+export interface Ranges {
+  readonly scan: Scan
   readonly state: RunState
-  load(scan: Scan, wanted: TextsWanted): Promise<TimedLoad>
-  /** The filters of a program's rows by keys of joins; absent where none are known. */
-  readonly keySets?: (program: ColumnProgram) => readonly KeySet[]
+  read(range: Scan, wanted: TextsWanted, onProgress: LoadServices['onProgress']): Promise<TimedLoad>
 }
 
-const SHORT = 'memory is short for whole columns'
+type KeySetsOf = (program: ColumnProgram) => readonly KeySet[]
 
-/** The program of a pipeline over one range: what it made, or why it did not, with the blocks that its columns lie in. */
+/** What the program of a pipeline made of one range, or why it made nothing, with the blocks that its columns lie in. */
 interface RangeResult<T> {
   readonly made: T | NotColumns
-  readonly run: ColumnRun | undefined
   readonly blocks: readonly Block[]
   readonly milliseconds: number
 }
 
-async function overRange<T extends object>(
+async function* overRanges<T extends object>(
   plan: PhysicalPlan,
-  range: Scan,
-  { state, load, keySets, codedKeys }: RangeServices & { readonly codedKeys: boolean },
+  { scan, state, read }: Ranges,
   work: (run: ColumnRun) => Promise<T | NotColumns>,
-): Promise<RangeResult<T>> {
-  const loaded = await load(range, { asked: askedTexts(plan), encoded: repeatedlyRead(plan) })
-  const blocks: Block[] = [...loaded.blocks]
-  const { milliseconds } = loaded
-  const other = plan.kind === 'PipelineExec' ? { ...plan, input: loaded.plan } : loaded.plan
-  const known = columnProgramOf(other, plannedTextColumns)
-  if (!isProgram(known)) return { made: known, run: undefined, blocks, milliseconds }
-  const keep = (added: readonly Block[]): void => {
-    state.blocks.add(added)
-    blocks.push(...added)
+  how: { readonly codedKeys: true } | { readonly keySets: KeySetsOf },
+): AsyncGenerator<RangeResult<T> & { readonly done: number; readonly total: number }, void, undefined> {
+  const name = `ScanExec ${scan.source.name}`
+  const started = performance.now()
+  state.emit({ kind: 'stage', phase: 'started', stage: name })
+  const ranges = scanRanges(scan, state.options)
+  const total = splitsRead(scan).length
+  const wanted = { asked: askedTexts(plan), encoded: repeatedlyRead(plan) }
+  let [rows, before] = [0, 0]
+  for (const [i, range] of ranges.entries()) {
+    const loaded = await read(range, wanted, (done) => state.emit({ kind: 'progress', job: name, done: before + done, total }))
+    before += range.source.splits.length
+    rows += loaded.plan.storage.length
+    const blocks: Block[] = [...loaded.blocks]
+    const keep = (added: readonly Block[]): void => {
+      state.blocks.add(added)
+      blocks.push(...added)
+    }
+    const over = plan.kind === 'PipelineExec' ? { ...plan, input: loaded.plan } : loaded.plan
+    const made = await overColumns(over, { ...state.options, smallRows: 0, signal: state.signal, keep }, work, how)
+    yield { made, blocks, milliseconds: loaded.milliseconds, done: i + 1, total: ranges.length }
   }
-  const options = { ...state.options, smallRows: 0, signal: state.signal, keep }
-  let run: ColumnRun | undefined
-  const made = await overColumns(
-    other,
-    options,
-    async (one) => {
-      run = one
-      return await work(one)
-    },
-    { codedKeys, ...(keySets === undefined ? {} : { keySets }) },
-  )
-  return { made, run, blocks, milliseconds }
+  state.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
 }
 
 /** The rows that a pipeline leaves of a scan, read in ranges; undefined where no column program makes them of one of these. MemoryError where memory is short and the join has another way. */
 export async function inRanges(
   plan: PhysicalPlan,
   operator: WideOperator,
-  scan: Scan,
-  { state, load, keySets }: RangeServices,
+  ranges: Ranges,
+  keySets: KeySetsOf = () => [],
 ): Promise<Dataset | undefined> {
+  const { scan, state } = ranges
   const { arena, pool, partitionRows = PARTITION_ROWS } = state.options
-  const ranges = scanRanges(scan, state.options)
+  // a set that has fewer keys than all of the rows is worth it for a few of them as well
   const rows = splitsRead(scan).reduce((sum, split) => sum + (split.rows ?? 0), 0)
-  const services = {
-    ...{ state, load, codedKeys: false },
-    ...(keySets === undefined ? {} : { keySets: (program: ColumnProgram) => keySets({ ...program, rows }) }),
-  }
+  const how = { keySets: (program: ColumnProgram) => keySets({ ...program, rows: Math.max(rows, program.rows) }) }
   const pieces: ExecBatch[] = []
   const blocks: Block[] = []
   let matched: readonly number[] | undefined
+  const work = async (run: ColumnRun): Promise<(ProgramTable & { readonly run: ColumnRun }) | NotColumns> => {
+    const table = await programTable(run)
+    return isRefused(table) ? table : { ...table, run }
+  }
   try {
-    for (const [i, range] of ranges.entries()) {
-      const { made, run, blocks: own, milliseconds } = await overRange(plan, range, services, programTable)
+    for await (const { made, blocks: own, milliseconds, ...progress } of overRanges(plan, ranges, work, how)) {
       if (isRefused(made)) {
         state.record?.refuse(plan, made.because)
         state.blocks.free([...own, ...blocks])
         return undefined
       }
+      const { batch, run } = made
       const added = made.blocks.handedOver()
       state.blocks.add(added)
-      const one = run as ColumnRun // there is a run where there is a table
-      const keys = one.keySets.flatMap((set) => set.keys ?? [])
+      const keys = run.keySets.flatMap((set) => set.keys ?? [])
       matched = matched === undefined ? keys : matched.filter((key) => keys.includes(key))
-      state.record?.addRange(plan, one, { batch: made.batch, scan, milliseconds })
-      const share = Math.max(partitionRows, Math.ceil(made.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
-      pieces.push(...cutPartitions([withComparedKeys(made.batch, operator)], share).flat())
-      blocks.push(...state.blocks.keep([...own, ...added], pieces))
+      state.record?.addRange(plan, run, { batch, scan, milliseconds })
+      const share = Math.max(partitionRows, Math.ceil(batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
+      const ownPieces = cutPartitions([withComparedKeys(batch, operator)], share).flat()
+      pieces.push(...ownPieces)
+      blocks.push(...state.blocks.keep([...own, ...added], ownPieces))
       if (state.tries === 0) continue
       const bytes = blocks.reduce((sum, block) => sum + block.bytes, 0)
-      state.checkRoom(partitionsBeyond({ done: i + 1, total: ranges.length }, bytes, arena.budgetBytes), operator.kind)
+      state.checkRoom(partitionsBeyond(progress, bytes, arena.budgetBytes), operator.kind)
     }
   } catch (error) {
     state.blocks.free(blocks)
     if (!(error instanceof MemoryError) || state.tries > 0) throw error // what does not fit has a way by disk
-    state.record?.refuse(plan, SHORT)
+    state.record?.refuse(plan, SHORT_OF_MEMORY.because)
     return undefined
   }
   const filled = pieces.filter(({ length }) => length > 0)
@@ -134,33 +132,33 @@ export async function inRanges(
   }
 }
 
-/** The groups of the rows that a pipeline leaves of a scan, read in ranges; undefined where no pass adds the rows of one of these. */
+/** The groups of the rows that a pipeline leaves of a scan, read in ranges; undefined where no pass adds the rows of one of these, or memory is short. */
 export async function groupsInRanges(
   plan: PhysicalPlan,
   wide: Wide,
   operator: Aggregation,
-  { scan, state, load }: Omit<RangeServices, 'keySets'> & { readonly scan: Scan },
+  ranges: Ranges,
 ): Promise<ExecBatch | undefined> {
+  const { scan, state } = ranges
   const groups = new RangedGroups(operator, state.options.groupPass)
-  const services = { state, load, codedKeys: true }
   const charge = new Charge(state.options.arena, operator.kind)
+  const work = async (run: ColumnRun): Promise<{ readonly run: ColumnRun } | NotColumns> => {
+    return (await groups.add(run)) ? { run } : refused('no pass adds its rows to the groups of other ranges')
+  }
   try {
-    for (const range of scanRanges(scan, state.options)) {
-      const { made, run, blocks, milliseconds } = await overRange(plan, range, services, async (one) => {
-        return (await groups.add(one)) ? groups : refused('no pass adds its rows to the groups of other ranges')
-      })
+    for await (const { made, blocks, milliseconds } of overRanges(plan, ranges, work, { codedKeys: true })) {
       state.blocks.free(blocks)
       if (isRefused(made)) {
         state.record?.refuse(plan, made.because)
         return undefined
       }
       charge.raiseTo(groups.bytes)
-      state.record?.addRangeOfGroups(wide, plan, run as ColumnRun, { scan, milliseconds }) // there is a run where rows were added
+      state.record?.addRangeOfGroups(wide, plan, made.run, { scan, milliseconds })
     }
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error
-    state.record?.refuse(plan, SHORT)
-    return undefined // split by split there may be enough
+    state.record?.refuse(plan, SHORT_OF_MEMORY.because)
+    return undefined
   } finally {
     charge.end()
   }

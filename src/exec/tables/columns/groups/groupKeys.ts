@@ -125,20 +125,30 @@ function computedWindows(run: ColumnRun, key: PassKey, lookedAt: number): readon
 export function groupKeys(key: PassKey, windows: readonly Window[], places: Int32Array): Column {
   const strides = stridesOf(windows)
   const parts = key.parts.map((part, p): Column => {
-    const { base, span } = windows[p] as Window // a window and a stride for each part
-    const stride = strides[p] as number
+    const [window, stride] = [windows[p] as Window, strides[p] as number] // one of each for each part
     const type: ColumnType = part.kind === 'column' ? part.column.type : { kind: part.truth ? 'bool' : 'i32' }
-    const values = new FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'i32'].array(places.length)
-    const validity = new Uint8Array((places.length + 7) >> 3)
-    let present = 0
-    for (const [group, place] of places.entries()) {
-      const at = Math.floor(place / stride) % (span + 1)
-      if (at === span) continue // null
-      values[group] = base + at
-      validity[group >> 3] = (validity[group >> 3] as number) | (1 << (group & 7))
-      present++
-    }
-    return { type, length: places.length, values, ...(present === places.length ? {} : { validity }) }
+    return columnOfNumbers(type, places.length, (group) => partAt(places[group] as number, window, stride))
   })
   return keyColumn(key, parts, places.length)
+}
+
+/** The number that a part of the key has at a place; null behind its window. */
+export function partAt(place: number, { base, span }: Window, stride: number): number | null {
+  const at = Math.floor(place / stride) % (span + 1)
+  return at === span ? null : base + at
+}
+
+/** A column of whole numbers of a fixed type, or of null. */
+export function columnOfNumbers(type: ColumnType, length: number, numberOf: (row: number) => number | null): Column {
+  const values = new FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'i32'].array(length)
+  const validity = new Uint8Array((length + 7) >> 3)
+  let present = 0
+  for (let row = 0; row < length; row++) {
+    const number = numberOf(row)
+    if (number === null) continue
+    values[row] = number
+    validity[row >> 3] = (validity[row >> 3] as number) | (1 << (row & 7))
+    present++
+  }
+  return { type, length, values, ...(present === length ? {} : { validity }) }
 }

@@ -72,7 +72,13 @@ export interface PassFolds {
 
 const FOLDED: readonly FoldOfCall['kind'][] = ['sum', 'mean', 'variance', 'stddev', 'min', 'max', 'count']
 
-function isFolded(kind: Aggregate['kind']): kind is FoldOfCall['kind'] {
+/** Whether an aggregate needs the mean of all rows first, and so a second pass. */
+export function isSpread({ kind }: { readonly kind: Aggregate['kind'] }): boolean {
+  return kind === 'variance' || kind === 'stddev'
+}
+
+/** Whether an aggregate is a fold of numbers. */
+export function isFolded(kind: Aggregate['kind']): kind is FoldOfCall['kind'] {
   return FOLDED.some((one) => one === kind)
 }
 

@@ -15,7 +15,7 @@ import type { CodedKeys } from '../columnProgram.ts'
 import type { ColumnRun } from '../columnRun.ts'
 import { groupKeys, passKey, passWindows } from './groupKeys.ts'
 import { type Pass, type PassSizes, type Records, recordsOf } from './groupRecords.ts'
-import { type FoldOfCall, type PassFolds, PassSources, passFolds } from './groupSources.ts'
+import { type FoldOfCall, isSpread, type PassFolds, PassSources, passFolds } from './groupSources.ts'
 
 /**
  * The lists of a unit, and the values copied to them, fit the core's caches. Records of few groups stay in those of their adder, and
@@ -76,7 +76,6 @@ async function squaresOf(
   { aggregates, ...pass }: Pick<Pass, 'key' | 'windows' | 'folds' | 'sizes'> & { readonly aggregates: readonly Aggregate[] },
   records: Records,
 ): Promise<Squares | undefined> {
-  const isSpread = ({ kind }: { readonly kind: Aggregate['kind'] }): boolean => kind === 'variance' || kind === 'stddev'
   const spread = [...new Set(pass.folds.of.filter(isSpread).map(({ fold }) => fold))]
   if (spread.length === 0) return new Map()
   const sources = new PassSources(run)

@@ -10,27 +10,26 @@ import type { Column } from '../../../../core/data/column.ts'
 import { columnFromValues } from '../../../../core/data/columnBuilder.ts'
 import { convertColumn } from '../../../../core/data/columnConversions.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
-import { FIXED_FORMS, isFixedKind } from '../../../../core/data/fixedValues.ts'
-import type { ColumnType } from '../../../../core/data/schema.ts'
+import { type ColumnType, sameType } from '../../../../core/data/schema.ts'
 import type { WideOperator } from '../../../../planner/physical/physicalPlan.ts'
-import type { ExecBatch } from '../../operators/batches.ts'
+import { type ExecBatch, emptyBatch } from '../../operators/batches.ts'
 import { groupRows } from '../../operators/groupBy/hashAggregate.ts'
 import { stridesOf, type Window } from '../../operators/hashing/keyWindows.ts'
 import type { ColumnRun } from '../columnRun.ts'
 import { codesOf, differentTexts } from '../texts/textCodes.ts'
 import { groupColumns, SIZES } from './groupedColumns.ts'
-import { keyColumn, type PassKey, passKey, passWindows } from './groupKeys.ts'
+import { columnOfNumbers, keyColumn, type PassKey, partAt, passKey, passWindows } from './groupKeys.ts'
 import { type PassSizes, type Records, recordsOf } from './groupRecords.ts'
-import { type PassFolds, PassSources, passFolds } from './groupSources.ts'
+import { isFolded, isSpread, type PassFolds, PassSources, passFolds } from './groupSources.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 
 /** Part of a key: a whole number, a text, or null. */
 type KeyPart = number | string | null
 
-/** Whether the aggregates can go on from range to range: those of variances need the means of all rows first. */
+/** Whether the aggregates can go on from range to range. */
 export function goesOn({ aggregates }: Aggregation): boolean {
-  return aggregates.every(({ kind }) => ['sum', 'mean', 'min', 'max', 'count'].includes(kind))
+  return aggregates.every((call) => isFolded(call.kind) && !isSpread(call))
 }
 
 export class RangedGroups {
@@ -69,7 +68,7 @@ export class RangedGroups {
     const folds = passFolds(run, this.operator.aggregates, sources)
     if (key === undefined || folds === undefined) return false
     const types = key.parts.map((part, p) => partType(key, p, part))
-    if (this.last !== undefined && JSON.stringify(this.last.types) !== JSON.stringify(types)) return false
+    if (this.last?.types.every((type, p) => sameType(type, types[p] ?? type)) === false) return false
     const windows = passWindows(run, key, sizes.keysLookedAt)
     if (windows === undefined) return false
     const texts = key.coded.map(textsOf)
@@ -86,9 +85,9 @@ export class RangedGroups {
     return true
   }
 
-  /** The groups in order of first appearance; undefined where there are none. */
-  finish(): ExecBatch | undefined {
-    if (this.last === undefined || this.size === 0) return undefined
+  /** The groups in order of first appearance. */
+  finish(): ExecBatch {
+    if (this.last === undefined || this.size === 0) return emptyBatch(this.operator.element)
     const { key, folds, types } = this.last
     const columns = types.map((type, p) => columnOf(this.parts[p] ?? [], type))
     const records: Records = {
@@ -143,9 +142,9 @@ export class RangedGroups {
       this.counts[group] = counts[i] as number // of each group
       for (const [f, of] of values.entries()) (this.values[f] ??= [])[group] = of[i] as number
       if (i < known.length) continue
-      for (const [p, { base, span }] of windows.entries()) {
-        const at = Math.floor(place / (strides[p] as number)) % (span + 1)
-        ;(this.parts[p] ??= []).push(at === span ? null : (texts[p]?.[at] ?? base + at))
+      for (const [p, window] of windows.entries()) {
+        const part = partAt(place, window, strides[p] as number) // a stride for each part
+        ;(this.parts[p] ??= []).push(part === null ? null : (texts[p]?.[part] ?? part)) // codes begin at 0
       }
     }
     for (const [f, full] of chunks.entries()) {
@@ -178,14 +177,5 @@ function partType({ coded }: PassKey, p: number, part: PassKey['parts'][number])
 
 function columnOf(parts: readonly KeyPart[], type: ColumnType): Column {
   if (type.kind === 'utf8') return convertColumn(columnFromValues(parts), type)
-  const values = new FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'i32'].array(parts.length)
-  const validity = new Uint8Array((parts.length + 7) >> 3)
-  let present = 0
-  for (const [group, part] of parts.entries()) {
-    if (typeof part !== 'number') continue
-    values[group] = part
-    validity[group >> 3] = (validity[group >> 3] as number) | (1 << (group & 7))
-    present++
-  }
-  return { type, length: parts.length, values, ...(present === parts.length ? {} : { validity }) }
+  return columnOfNumbers(type, parts.length, (group) => parts[group] as number | null) // all but texts are numbers
 }
