@@ -65,6 +65,8 @@ class Entries {
   hashes: Int32Array<ArrayBuffer> = new Int32Array(FIRST_ENTRIES)
   places: Int32Array<ArrayBuffer> = new Int32Array(4 * FIRST_ENTRIES)
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(2 ** 14)
+  /** The view of `bytes`, kept since making one for each text takes longer than comparing it. */
+  view = new DataView(this.bytes.buffer)
   /** The places in use, a power of two, less one. */
   mask = 0
   size = 0
@@ -103,15 +105,18 @@ class Entries {
     }
   }
 
-  /** Keeps the bytes of an entry that begins at `from`; they are at most LARGEST_KEPT. */
-  write(text: Uint8Array, from: number): void {
-    const to = from + text.length
+  /** Keeps the bytes from `begin` to `end` as an entry that begins at `from`. */
+  write(text: Uint8Array, begin: number, end: number, from: number): void {
+    const to = from + end - begin
     if (to > this.bytes.length) {
       const more = new Uint8Array(2 * to)
       more.set(this.bytes.subarray(0, from))
       this.bytes = more
+      this.view = new DataView(more.buffer)
     }
-    this.bytes.set(text, from)
+    // a view of a short text takes longer to make than its bytes to copy
+    if (to - from > 64) this.bytes.set(text.subarray(begin, end), from)
+    else for (let i = begin, at = from; i < end; i++, at++) this.bytes[at] = text[i] as number // i < end
   }
 }
 
@@ -238,7 +243,7 @@ function textCodes(parts: readonly Column[], mostBytes: number, codes: Int32Arra
       const at = known === undefined ? row : (values[row] as number)
       let code = known === undefined ? -1 : (known[at] as number) - 1
       if (code < 0) {
-        code = codeOfText(entries, { own, view, begin: offsets[at] as number, end: offsets[at + 1] as number }, mostBytes)
+        code = codeOfText(entries, own, view, offsets[at] as number, offsets[at + 1] as number, mostBytes)
         if (code < 0) return undefined
         if (known !== undefined) known[at] = code + 1
       }
@@ -251,18 +256,9 @@ function textCodes(parts: readonly Column[], mostBytes: number, codes: Int32Arra
   return { values: { type, length: size, values, offsets: entries.lows.slice(0, size + 1) }, count }
 }
 
-/** Bytes from `begin` to `end`. */
-interface Text {
-  readonly own: Uint8Array
-  readonly view: DataView
-  readonly begin: number
-  readonly end: number
-}
-
 /** The code of a text, which is made an entry where it is none yet; -1 where the dictionary is full. */
-function codeOfText(entries: Entries, { own, view, begin, end }: Text, mostBytes: number): number {
-  const { lows: begins, hashes, places, mask } = entries
-  const known = new DataView(entries.bytes.buffer)
+function codeOfText(entries: Entries, own: Uint8Array, view: DataView, begin: number, end: number, mostBytes: number): number {
+  const { lows: begins, hashes, places, mask, view: known } = entries
   const hash = hashOfBytes(view, begin, end)
   let place = hash & mask
   let code = (places[place] as number) - 1
@@ -275,7 +271,7 @@ function codeOfText(entries: Entries, { own, view, begin, end }: Text, mostBytes
   const to = from + end - begin
   // each text of a dictionary has its length before it
   if (to + 4 * (entries.size + 1) >= mostBytes) return -1
-  entries.write(own.subarray(begin, end), from)
+  entries.write(own, begin, end, from)
   code = entries.add(hash, place)
   entries.lows[code + 1] = to
   return code
