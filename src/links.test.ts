@@ -1,4 +1,4 @@
-/** Links between the documents lead to a file that there is, and to a heading that it has. */
+/** Documents begin with their titles, and links between them lead to a file that there is, and to a heading that it has. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,9 @@ function anchorsOf(path: string): ReadonlySet<string> {
 }
 
 test.each(documents)('%s', (document) => {
-  const text = readFileSync(join(ROOT, document), 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
+  const whole = readFileSync(join(ROOT, document), 'utf8')
+  expect(whole.slice(0, whole.indexOf('\n'))).toMatch(/^# \S/)
+  const text = whole.replace(/^```[\s\S]*?^```$/gm, '')
   const links = [...text.matchAll(/\]\(([^()\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^https?:/.test(link))
   const dead = links.filter((link) => {
     const [file = '', anchor] = link.split('#')
