@@ -2,6 +2,8 @@
 import { type CostedKernel, type IterationCost, iterationCost } from '../../core/cost/iterationCost.ts'
 import { type CostedArray, costedType } from '../../core/cost/means.ts'
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
+import { sameItems } from '../../core/sameItems.ts'
+import type { LoopFate } from '../kernels/loops/wasmCode.ts'
 import { extentsOf, type IterationSpace, iterationsOf } from './blocks/schedule.ts'
 import type { KernelPlan } from './kernelPlan.ts'
 import type { LoopInputs } from './loopInputs.ts'
@@ -24,14 +26,42 @@ export function estimatedPassMs(loop: EstimatedLoop, iterations: number = iterat
   return (iterations * ns + runs * runNs) / 1e6
 }
 
+/** What an estimate depends on beside the body, and the estimate. */
+interface Estimate {
+  readonly extents: readonly number[]
+  readonly isRun: boolean
+  readonly target: CostedKernel['target']
+  readonly loops: readonly LoopFate[]
+  readonly arrays: ReadonlyMap<string, CostedArray | undefined>
+  readonly cost: IterationCost
+}
+
+const NO_LOOPS: readonly LoopFate[] = []
+
+/** The last estimate of each body: the plan that is shown, the layout and the report of a run ask for the same one. */
+const lastOf = new WeakMap<FunctionIr, Estimate>()
+
 function estimatedIteration({ inputs, ir, space, wasm, isPermuted }: EstimatedLoop): IterationCost {
-  return iterationCost({
-    ir,
-    extents: extentsOf(space),
-    isRun: space.kind !== 'sparse' && !isPermuted,
-    kernel: costedKernel(wasm),
-    arrayOf: (name) => costedArray(inputs, name),
-  })
+  const extents = extentsOf(space)
+  const isRun = space.kind !== 'sparse' && !isPermuted
+  const [target, loops] = wasm === undefined || 'because' in wasm ? (['js', NO_LOOPS] as const) : [wasm.target, wasm.loops]
+  const last = lastOf.get(ir)
+  if (last !== undefined && last.isRun === isRun && last.target === target && last.loops === loops && sameItems(last.extents, extents)) {
+    if ([...last.arrays].every(([name, array]) => sameArray(array, costedArray(inputs, name)))) return last.cost
+  }
+  const arrays = new Map<string, CostedArray | undefined>()
+  const arrayOf = (name: string): CostedArray | undefined => {
+    if (!arrays.has(name)) arrays.set(name, costedArray(inputs, name))
+    return arrays.get(name)
+  }
+  const cost = iterationCost({ ir, extents, isRun, kernel: costedKernel(wasm), arrayOf })
+  lastOf.set(ir, { extents, isRun, target, loops, arrays, cost })
+  return cost
+}
+
+function sameArray(a: CostedArray | undefined, b: CostedArray | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return a.elementBytes === b.elementBytes && a.isInteger === b.isInteger && sameItems(a.extents, b.extents)
 }
 
 function costedKernel(wasm: EstimatedLoop['wasm']): CostedKernel {

@@ -113,12 +113,16 @@ function lowerAnew(f: AnyFunction, context: LowerContext, changedOf: () => Chang
     const fn = unlessChanged({ ...common, ir: lowered.ir, refusals: lowered.refusals }, named, context, changedOf)
     return { fn, captured, isAsync, meanings: meaningsOfAll(units), named }
   }
+  // bodies of loops run compiled or as the closure: no copy of them is sent
+  if (context.kind === 'loop') {
+    const fn: UserFunction = { ...common, ...(lowered.ir === undefined ? {} : { ir: lowered.ir }), refusals: lowered.refusals }
+    return { fn, captured, isAsync, meanings: meaningsOfAll(units), named: NOTHING_NAMED }
+  }
   const printed = f !== unit.f && usesThis(unit.node) ? refusalOf('this', span) : portableOf(unit, units)
   const named = namedBy(units.values())
-  const inputs = context.kind === 'row' ? context.inputs : []
-  const changed = 'source' in printed ? changedReason(named, inputs, span, changedOf()) : undefined
+  const changed = 'source' in printed ? changedReason(named, context.inputs, span, changedOf()) : undefined
   const portable = changed ?? printed
-  const fields = lowered.ir === undefined && context.kind === 'row' ? fieldsSeen(shown, context, changed !== undefined) : undefined
+  const fields = lowered.ir === undefined ? fieldsSeen(shown, context, changed !== undefined) : undefined
   const fn: UserFunction = {
     ...common,
     ...(fields === undefined ? {} : { fields }),
