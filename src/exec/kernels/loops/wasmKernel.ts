@@ -23,11 +23,11 @@ import { withoutUndefined, withPresence } from '../passes/presence.ts'
 import { overlappedBody } from '../passes/softwarePipelining.ts'
 import { touchAhead } from '../passes/softwarePrefetch.ts'
 import { withStencilsWrittenOut } from '../passes/stencils.ts'
+import { doublesOf } from './doubles.ts'
 import type { LoopFate, ThrownError, WasmTarget } from './wasmCode.ts'
 import { firstElements } from './wasmElements.ts'
 import { LoopEmitter } from './wasmExpressions.ts'
 import { accumulatorEnd, accumulatorStart, elementStart, nextPlace, placeAhead, placeStart, rowStart, stepped } from './wasmIteration.ts'
-import { assignedIn } from './wasmLocals.ts'
 import { namesOf } from './wasmNames.ts'
 import { block } from './wasmStatements.ts'
 import { FROM, KernelWriter, MayFail, TO, type WriterParts } from './wasmWriter.ts'
@@ -91,10 +91,11 @@ function withIntegers(target: WasmTarget, { locals, loops }: Compiled): Compiled
 }
 
 function compiled(target: WasmTarget): Compiled | { readonly because: string; readonly span: Span | undefined } {
-  const locals = new Map<string, WasmType>()
   const elements = firstElements(target)
+  const known = elements.size > 0 ? undefined : doublesOf(target)
+  const locals = known ?? new Map<string, WasmType>()
   // code written before the types settle is discarded, and vectorization changes no types: drafts are scalar
-  let isDraft = assignedIn(target.ir).size > 0 || elements.size > 0
+  let isDraft = known === undefined
   let isPlain = false
   let narrowings = 0
   for (let round = 0; round < MOST_ROUNDS; ) {

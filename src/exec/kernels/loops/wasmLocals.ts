@@ -2,6 +2,42 @@
  * Analyses of a body's locals: which may be read unset, which are changed, and which captured values affect subscripts.
  */
 import { type Expr, expressionsOf, type FunctionIr, nestedOf, type Stmt, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
+import { copiesOf, keptLocals } from './wasmCounters.ts'
+
+/** What is known of a body's locals before it is written. */
+export interface LocalFacts {
+  /** The locals that some path reads before it assigns them. */
+  readonly unset: ReadonlySet<string>
+  /** The locals that are assigned after their declaration. */
+  readonly changed: ReadonlySet<string>
+  /** Locals that hold what another local held, by name. */
+  readonly copies: ReadonlyMap<string, string>
+  /** The locals that arrays keep, by array. */
+  readonly keeps: ReadonlyMap<string, readonly string[]>
+  /** The captured values that affect subscripts. */
+  readonly subscriptParameters: ReadonlySet<string>
+  /** By loop, the sums that are 0 where it begins and change nowhere else. */
+  readonly zeroSums: ReadonlyMap<Stmt, ReadonlySet<string>>
+}
+
+const factsOf = new WeakMap<FunctionIr, LocalFacts>()
+
+/** Returns the facts of a body's locals, which are the same in all rounds in which it is written. */
+export function localFacts(ir: FunctionIr): LocalFacts {
+  let facts = factsOf.get(ir)
+  if (facts === undefined) {
+    facts = {
+      unset: readUnset(ir),
+      changed: assignedIn(ir),
+      copies: copiesOf(ir),
+      keeps: keptLocals(ir),
+      subscriptParameters: subscriptParameters(ir),
+      zeroSums: sumsFromZero(ir),
+    }
+    factsOf.set(ir, facts)
+  }
+  return facts
+}
 
 /** Returns the locals that some path reads before it assigns them (a forward data-flow analysis). */
 export function readUnset(ir: FunctionIr): ReadonlySet<string> {
@@ -109,7 +145,7 @@ export function assignedIn(ir: FunctionIr): Set<string> {
  * Returns by loop the sums that are 0 where it begins and change nowhere else: declared as 0 in the block in which the loop stands,
  * and read in that block only, so that later reads see what the loop has left.
  */
-export function sumsFromZero(ir: FunctionIr): ReadonlyMap<Stmt, ReadonlySet<string>> {
+function sumsFromZero(ir: FunctionIr): ReadonlyMap<Stmt, ReadonlySet<string>> {
   const changes = new Map<string, number>()
   visitStmts(ir.body, (stmt) => {
     if (stmt.kind === 'Let' || stmt.kind === 'Assign') changes.set(stmt.local, (changes.get(stmt.local) ?? 0) + 1)
@@ -137,7 +173,7 @@ const COMPARISONS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!
  * Returns the captured values that affect subscripts, or decide which iterations are at a border: as integer constants, they can
  * prove subscripts in bounds.
  */
-export function subscriptParameters(ir: FunctionIr): Set<string> {
+function subscriptParameters(ir: FunctionIr): Set<string> {
   const found = new Set<string>()
   const indices = new Set<string>()
   visitStmts(ir.body, (stmt) => stmt.kind === 'For' && stmt.counted !== undefined && indices.add(stmt.counted.local))

@@ -35,9 +35,9 @@ import {
   type ThrownError,
   type WasmTarget,
 } from './wasmCode.ts'
-import { copiesOf, grownCounter, keptLocals } from './wasmCounters.ts'
+import { grownCounter } from './wasmCounters.ts'
 import { heldShape } from './wasmElements.ts'
-import { assignedIn, readsIn, readUnset, subscriptParameters, sumsFromZero } from './wasmLocals.ts'
+import { localFacts, readsIn } from './wasmLocals.ts'
 import { changing, note } from './wasmRounds.ts'
 
 /** The first parameters of `run`. */
@@ -157,12 +157,13 @@ export class KernelWriter {
     const { ir, shape } = target
     this.arrays = [...shape.arrays.keys()]
     this.accumulators = [...shape.accumulators.keys()]
-    this.unset = readUnset(ir)
-    this.changed = assignedIn(ir)
-    this.copies = copiesOf(ir)
-    this.keeps = keptLocals(ir)
-    this.integerParameters = subscriptParameters(ir)
-    this.zeroSums = sumsFromZero(ir)
+    const { unset, changed, copies, keeps, subscriptParameters, zeroSums } = localFacts(ir)
+    this.unset = unset
+    this.changed = changed
+    this.copies = copies
+    this.keeps = keeps
+    this.integerParameters = subscriptParameters
+    this.zeroSums = zeroSums
     if (shape.space === 'box') for (const _ of shape.extents) this.parameterTypes.push('i32', 'i32', 'i32')
     for (const { name, value } of ir.parameters) {
       this.parameterSlots.set(name, this.parameterTypes.length)
