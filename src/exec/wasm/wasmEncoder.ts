@@ -29,7 +29,7 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
     foreign === true ? [FOREIGN_MEMORY, ...unsigned(1)] : [MEMORY_KIND[addresses], ...unsigned(1), ...unsigned(MOST_PAGES[addresses])]
   const memory = [...text(MODULE), ...text('memory'), 0x02, ...limits]
   const declared = localRuns(locals)
-  const code: number[] = []
+  const code = new Bytes()
   pushCode(code, body)
   code.push(NUMBER.end)
   const functionBytes = declared.length + code.length
@@ -45,9 +45,32 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
   // The body is the bulk of the bytes, and is copied once.
   const bytes = new Uint8Array(head.length + code.length)
   bytes.set(head)
-  bytes.set(code, head.length)
+  bytes.set(code.written(), head.length)
   return bytes
 }
+
+/** The bytes of code, in a buffer that all kernels are written into one after another, and that grows as the longest does. */
+class Bytes {
+  length = 0
+  #bytes = buffer
+
+  push(byte: number): void {
+    if (this.length === this.#bytes.length) this.#grow()
+    this.#bytes[this.length++] = byte
+  }
+
+  written(): Uint8Array {
+    return this.#bytes.subarray(0, this.length)
+  }
+
+  #grow(): void {
+    buffer = new Uint8Array(2 * this.#bytes.length)
+    buffer.set(this.#bytes)
+    this.#bytes = buffer
+  }
+}
+
+let buffer = new Uint8Array(4096)
 
 // ---------------------------------------------------------------- instructions
 
@@ -61,27 +84,34 @@ const NUMBER = {
 const SIMD_PREFIX = 0xfd
 const NO_RESULT = 0x40
 
-/** Appends the bytes of code. They are pushed one by one: a kernel has thousands of instructions, each of few bytes. */
-function pushCode(bytes: number[], code: Code): void {
+/** What bytes are appended to, one by one: a kernel has thousands of instructions, each of few bytes. */
+interface Sink {
+  push(byte: number): unknown
+}
+
+/** Appends the bytes of code. */
+function pushCode(bytes: Sink, code: Code): void {
   for (const part of code) {
     if ('kind' in part) pushInstruction(bytes, part)
     else pushCode(bytes, part)
   }
 }
 
-function pushInstruction(bytes: number[], one: Instruction): void {
+function pushInstruction(bytes: Sink, one: Instruction): void {
   switch (one.kind) {
     case 'plain':
       pushOperation(bytes, one)
       break
     case 'const':
       bytes.push(NUMBER[one.type])
-      if (one.type === 'f64') bytes.push(...float64(Number(one.value)))
+      if (one.type === 'f64') pushFloat64(bytes, Number(one.value))
       else pushSigned(bytes, one.value)
       break
     case 'vector':
     case 'shuffle':
-      bytes.push(SIMD_PREFIX, NUMBER[one.kind], ...one.bytes)
+      bytes.push(SIMD_PREFIX)
+      bytes.push(NUMBER[one.kind])
+      for (const byte of one.bytes) bytes.push(byte)
       break
     case 'local':
       bytes.push(NUMBER[one.name])
@@ -99,7 +129,8 @@ function pushInstruction(bytes: number[], one: Instruction): void {
     case 'block':
     case 'loop':
     case 'if':
-      bytes.push(NUMBER[one.kind], one.result === undefined ? NO_RESULT : TYPE[one.result])
+      bytes.push(NUMBER[one.kind])
+      bytes.push(one.result === undefined ? NO_RESULT : TYPE[one.result])
       break
     case 'else':
     case 'end':
@@ -107,7 +138,7 @@ function pushInstruction(bytes: number[], one: Instruction): void {
   }
 }
 
-function pushOperation(bytes: number[], { operation, offset, alignment, lane }: Plain): void {
+function pushOperation(bytes: Sink, { operation, offset, alignment, lane }: Plain): void {
   const { prefix, number, immediate } = operation
   if (prefix === undefined) bytes.push(number)
   else {
@@ -123,7 +154,7 @@ function pushOperation(bytes: number[], { operation, offset, alignment, lane }: 
 }
 
 /** Appends unsigned LEB128. */
-function pushUnsigned(bytes: number[], value: number): void {
+function pushUnsigned(bytes: Sink, value: number): void {
   let rest = value
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80)
   bytes.push(rest)
@@ -137,7 +168,7 @@ function unsigned(value: number): number[] {
 }
 
 /** Appends signed LEB128 of a 32-bit integer, or of a 64-bit one in a double or a bigint. */
-function pushSigned(bytes: number[], value: number | bigint): void {
+function pushSigned(bytes: Sink, value: number | bigint): void {
   if (typeof value === 'number' && value === (value | 0)) {
     let rest = value
     for (; rest >> 6 !== 0 && rest >> 6 !== -1; rest >>= 7) bytes.push((rest & 0x7f) | 0x80)
@@ -149,10 +180,12 @@ function pushSigned(bytes: number[], value: number | bigint): void {
   bytes.push(Number(rest & 0x7fn))
 }
 
-function float64(value: number): Uint8Array {
-  const bytes = new Uint8Array(8)
-  new DataView(bytes.buffer).setFloat64(0, value, true)
-  return bytes
+const double = new Uint8Array(8)
+const doubleView = new DataView(double.buffer)
+
+function pushFloat64(bytes: Sink, value: number): void {
+  doubleView.setFloat64(0, value, true)
+  for (const byte of double) bytes.push(byte)
 }
 
 // ---------------------------------------------------------------- sections
@@ -165,11 +198,11 @@ function vector(items: readonly (readonly number[])[]): number[] {
   return [...unsigned(items.length), ...items.flat()]
 }
 
-const encoder = new TextEncoder()
-
+/** Encodes a name; those of kernels are short, and ASCII. */
 function text(name: string): number[] {
-  const bytes = [...encoder.encode(name)]
-  return [...unsigned(bytes.length), ...bytes]
+  const bytes = unsigned(name.length)
+  for (let i = 0; i < name.length; i++) bytes.push(name.charCodeAt(i))
+  return bytes
 }
 
 function typeList(types: readonly ValueType[]): number[] {

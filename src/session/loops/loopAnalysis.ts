@@ -14,6 +14,7 @@ import { sameItems } from '../../core/sameItems.ts'
 import type { ArrayStore } from '../../exec/tables/store/arrayStore.ts'
 import { capturedHandles } from '../../planner/function/captures/capturedHandles.ts'
 import { type CapturedState, capturedNow, sameCaptures } from '../../planner/function/captures/capturedNow.ts'
+import { atOnce } from '../../planner/function/captures/inspected.ts'
 import { irText } from '../../planner/function/irText.ts'
 import type { LoopContext as BodyContext, ColumnPart, LocalArray } from '../../planner/function/lower/context.ts'
 import { type LoweredFunction, lowerFunction } from '../../planner/function/userFunction.ts'
@@ -67,7 +68,7 @@ export class LoopAnalysis {
     this.#site = site
     this.overPlan = isIndexSpace(request.over) ? undefined : ownPlanOf(request.over, 'the array iterated over', context.engine)
     this.over = this.overPlan === undefined ? overOfSpace(request.over as IndexSpace) : overOfPlan(this.overPlan, context.store)
-    this.#now = this.#analyze(this.#capturedNow())
+    this.#now = atOnce(() => this.#analyze(this.#capturedNow()))
     this.#latest = this.#now
     checkPromises(request.options, this.bindings.arrays)
     this.#checkParallel(this.#now)

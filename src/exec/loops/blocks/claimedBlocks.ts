@@ -102,6 +102,12 @@ function boxesOf(boxes: Float64Array, blocks: number, firsts: Int32Array): Float
   return found
 }
 
+/** Fills a list with the value of each group's first member. */
+function firstMembers<T extends Float64Array | Int32Array>(into: T, values: ArrayLike<number>, firsts: Int32Array): T {
+  for (let group = 0; group < into.length; group++) into[group] = values[firsts[group] as number] as number // a group has a member
+  return into
+}
+
 /**
  * The groups as blocks with the iterations of all their members. Bounds are those of the iterations if members lie one behind
  * the other or side by side in a box; otherwise only their difference, the number of iterations, holds.
@@ -113,24 +119,24 @@ export function groupBlocks(schedule: BlockSchedule, firsts: Int32Array): BlockS
   const firstOf = (group: number): number => firsts[group] as number // count + 1 of them
   const groupOf = new Int32Array(schedule.count)
   for (const group of groups) groupOf.fill(group, firstOf(group), firstOf(group + 1))
-  const predecessors: Set<number>[] = groups.map(() => new Set())
+  const predecessors: Set<number>[] | undefined = successors.length === 0 ? undefined : groups.map(() => new Set())
   const end = new Float64Array(count)
   for (const group of groups) {
     end[group] = from[firstOf(group)] as number
     for (let block = firstOf(group); block < firstOf(group + 1); block++) end[group]! += (to[block] as number) - (from[block] as number)
     for (let i = successorStart[firstOf(group)] as number; i < (successorStart[firstOf(group + 1)] as number); i++) {
       const next = groupOf[successors[i] as number] as number
-      if (next !== group) predecessors[next]?.add(group)
+      if (next !== group) predecessors?.[next]?.add(group)
     }
   }
   return {
     ...schedule,
     count,
     ...(boxes === undefined ? {} : { boxes: boxesOf(boxes, schedule.count, firsts) }),
-    from: Float64Array.from(groups, (group) => from[firstOf(group)] as number),
+    from: firstMembers(new Float64Array(count), from, firsts),
     to: end,
-    base: Float64Array.from(groups, (group) => base[firstOf(group)] as number),
-    lanes: Int32Array.from(groups, (group) => lanes[firstOf(group)] as number),
-    ...releases(count, (group) => [...(predecessors[group] ?? [])]),
+    base: firstMembers(new Float64Array(count), base, firsts),
+    lanes: firstMembers(new Int32Array(count), lanes, firsts),
+    ...releases(count, (group) => (predecessors === undefined ? [] : [...(predecessors[group] ?? [])])),
   }
 }

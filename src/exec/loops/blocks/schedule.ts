@@ -96,15 +96,19 @@ export function releases(
   predecessorsOf: (block: number) => readonly number[],
 ): Pick<BlockSchedule, 'waitsFor' | 'successorStart' | 'successors'> {
   const waitsFor = new Int32Array(count)
-  const lists: number[][] = Array.from({ length: count }, () => [])
-  for (let block = 0; block < count; block++) {
-    const predecessors = predecessorsOf(block)
-    waitsFor[block] = predecessors.length
-    for (const predecessor of predecessors) lists[predecessor]?.push(block)
-  }
   const successorStart = new Int32Array(count + 1)
-  for (let block = 0; block < count; block++) successorStart[block + 1] = (successorStart[block] ?? 0) + (lists[block]?.length ?? 0)
-  return { waitsFor, successorStart, successors: Int32Array.from(lists.flat()) }
+  const predecessors: (readonly number[])[] = []
+  for (let block = 0; block < count; block++) {
+    const own = predecessorsOf(block)
+    predecessors.push(own)
+    waitsFor[block] = own.length
+    for (const predecessor of own) successorStart[predecessor + 1]!++
+  }
+  for (let block = 0; block < count; block++) successorStart[block + 1]! += successorStart[block]!
+  const successors = new Int32Array(successorStart[count]!)
+  const next = successorStart.slice()
+  for (let block = 0; block < count; block++) for (const predecessor of predecessors[block]!) successors[next[predecessor]!++] = block
+  return { waitsFor, successorStart, successors }
 }
 
 /** Sorts positions by their blocks (`blockOf` has that of each); the positions of a block stay in key order. */

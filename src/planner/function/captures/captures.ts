@@ -6,7 +6,7 @@
 import { behindEnv } from '../../../core/ir/withEnv.ts'
 import { isError } from '../../../core/isError.ts'
 import { isTopLevel } from '../source/topLevel.ts'
-import { inspect, internalsOf, propertiesOf, valueBehind } from './inspected.ts'
+import { inspect, internalsOf, propertiesOf, scopesOf, valueBehind } from './inspected.ts'
 import { lastingNames } from './lastingNames.ts'
 
 /** The values found, by name, without globals. A variable whose declaration has not run yet shows as undefined. */
@@ -110,9 +110,9 @@ interface Found {
 }
 
 function valuesInScopes(id: string, names: ReadonlySet<string>): Found {
-  const scopes = internalsOf(id).find((property) => property.name === '[[Scopes]]')?.value
-  if (scopes?.objectId === undefined) return { values: new Map(), areScopesFixed: false }
-  return valuesAtOnce(valueBehind(scopes), names) ?? { values: valuesOneByOne(scopes.objectId, names), areScopesFixed: false }
+  const scopes = scopesOf(id)
+  if (scopes === undefined) return { values: new Map(), areScopesFixed: false }
+  return valuesAtOnce(scopes.copies, names) ?? { values: valuesOneByOne(scopes.objectId, names), areScopesFixed: false }
 }
 
 /** Returns a variable of a scope. One that is not initialized yet has the value undefined; newer engines throw. */

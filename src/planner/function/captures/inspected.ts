@@ -78,6 +78,7 @@ export function letGo(): void {
   looks = 0
   held.clear()
   seenAtOnce?.clear()
+  copiesAtOnce?.clear()
   connection = undefined
   // what was written to the console meanwhile; a debugger that listens shows it, and may ask for it later
   if (url() === undefined) post('Runtime.discardConsoleEntries', {})
@@ -93,17 +94,35 @@ export function internalsOf(id: string): readonly Runtime.InternalPropertyDescri
   return internals
 }
 
+/** Returns the list of a function's scopes; undefined where the inspector shows none. */
+export function scopesOf(id: string): { readonly objectId: string; readonly copies: unknown } | undefined {
+  const scopes = internalsOf(id).find((property) => property.name === '[[Scopes]]')?.value
+  if (scopes?.objectId === undefined) return undefined
+  const { objectId } = scopes
+  let copies = copiesAtOnce?.get(objectId)
+  if (copies === undefined) {
+    copies = valueBehind(scopes)
+    copiesAtOnce?.set(objectId, copies)
+  }
+  return { objectId, copies }
+}
+
 /** Internal properties read since `atOnce` began; the scopes among them are copies. */
 let seenAtOnce: Map<string, readonly Runtime.InternalPropertyDescriptor[]> | undefined
+
+/** The copies of scopes that were fetched since `atOnce` began, by their ids. */
+let copiesAtOnce: Map<string, unknown> | undefined
 
 /** Runs work that looks at one function for several reasons, without code of the program in between: the inspector is asked once. */
 export function atOnce<R>(work: () => R): R {
   if (seenAtOnce !== undefined) return work()
   seenAtOnce = new Map()
+  copiesAtOnce = new Map()
   try {
     return work()
   } finally {
     seenAtOnce = undefined
+    copiesAtOnce = undefined
   }
 }
 
