@@ -58,7 +58,7 @@ export interface NumberEmitter<V> {
   /** An operation on truth values, all of which are computed. */
   truths(operation: 'not' | 'and' | 'or', ...tests: readonly V[]): V
   /** Makes the error that states why there is no code. */
-  declined(because: string, span: Span | undefined): Error
+  declined(because: string, span: Span | undefined): { readonly message: string }
 }
 
 export interface Emitter<V> extends NumberEmitter<V> {

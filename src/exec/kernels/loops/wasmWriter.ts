@@ -47,7 +47,7 @@ export const SCRATCH = 2
 export const LANE = 3
 
 /** Thrown where an expression may fail while the writer may reorder expressions; `wasmKernel` catches it, and writes them in order. */
-export class MayFail extends Error {}
+export class MayFail {}
 
 export type For = Extract<Stmt, { kind: 'For' }>
 

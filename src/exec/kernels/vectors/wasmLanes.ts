@@ -28,8 +28,13 @@ export type SteadyVector = { readonly kind: 'steady'; readonly value: Value; rea
 /** The kind of lanes to which a value is converted. */
 export type LaneKind = 'f64' | 'f32' | 'i32' | 'mask'
 
-/** Thrown where a loop cannot be vectorized, with the reason. */
-export class Scalar extends Error {}
+/** Thrown where a loop cannot be vectorized, with the reason. It has no stack, which would take longer to note than the loop has taken. */
+export class Scalar {
+  readonly message: string
+  constructor(message: string) {
+    this.message = message
+  }
+}
 
 /** Provides loop-invariant vectors, which are made before the loop. */
 export interface Constants {

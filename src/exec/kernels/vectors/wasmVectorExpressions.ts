@@ -116,7 +116,7 @@ export class LaneEmitter implements Emitter<Vector> {
     return this.#s.choice(test(), then(), otherwise())
   }
 
-  declined(because: string): Error {
+  declined(because: string): Scalar {
     return new Scalar(because)
   }
 
