@@ -59,9 +59,15 @@ for (const program of ['factorization', 'wavefront', 'stencil', 'rounds'] as con
   const line = (i: number): string[] => {
     const [processes, workers] = SHAPES[i] as (typeof SHAPES)[number]
     const processor = median((found[i] ?? []).map(({ allMs }) => allMs))
-    return [`${processes} x ${workers}`, (times[i] as number).toFixed(1), ((times[i] as number) / peer).toFixed(2), processor.toFixed(1)]
+    const waited = median(
+      (found[i] ?? []).flatMap(({ milliseconds, waitingMs }) => milliseconds.map((ms, k) => (waitingMs[k] ?? 0) / ms).slice(2)),
+    )
+    const ms = times[i] as number
+    return [`${processes} x ${workers}`, ms.toFixed(1), (ms / peer).toFixed(2), processor.toFixed(1), `${(100 * waited).toFixed(1)} %`]
   }
-  console.log(`\n${table([`${program}, ${samples} samples`, 'ms a pass', 'by 1 x 2', 'processor ms'], [...SHAPES.keys()].map(line))}`)
+  console.log(
+    `\n${table([`${program}, ${samples} samples`, 'ms a pass', 'by 1 x 2', 'processor ms', 'waiting'], [...SHAPES.keys()].map(line))}`,
+  )
   for (const [i, figures] of found.entries()) if (i > 1) console.log(`${SHAPES[i]?.join(' x ')}: ${figures.at(-1)?.processes}`)
   results[program] = Object.fromEntries(SHAPES.map((shape, i) => [shape.join(' x '), times[i]]))
 }

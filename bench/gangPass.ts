@@ -43,6 +43,8 @@ export interface GangFigures {
   readonly count: number
   /** What `simulate()` says of a pass: on two processes of a thread each, on one of two, and on one of one. */
   readonly foreseenMs?: readonly number[]
+  /** What threads waited in each pass, on average. */
+  readonly waitingMs: readonly number[]
   /** Of passes that read what another loop has written before each. */
   readonly servedMs?: readonly number[]
   /** Processor time of all processes by pass: over what nobody writes, and over what another loop has written. */
@@ -59,14 +61,16 @@ const session = await Session.start({ workers, progress: false, checkRaces: fals
 const { loop, arrays, between, turn } = programOf()
 
 const times: number[] = []
+const waited: number[] = []
 let began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
 const lost: { sent?: number; noticed?: number; again?: number } = {}
 session.events.subscribe((event) => {
   if (event.kind === 'process' && event.phase === 'lost') lost.noticed ??= performance.now()
 })
 const stopKilling = program === 'kills' ? killing() : undefined
-for await (const { number, milliseconds } of loop.passes(passes)) {
+for await (const { number, milliseconds, waitingMilliseconds = 0 } of loop.passes(passes)) {
   times.push(milliseconds)
+  waited.push(waitingMilliseconds)
   turn?.()
   if (number === 2) began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
   if (lost.sent !== undefined) lost.again ??= performance.now()
@@ -105,6 +109,7 @@ for (const array of arrays) {
 const { sent = 0, noticed, again } = lost
 const figures: GangFigures = {
   milliseconds: times,
+  waitingMs: waited,
   totalMs,
   processorMs: (user + system) / 1000,
   allMs,

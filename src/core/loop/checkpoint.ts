@@ -26,6 +26,7 @@ export interface KeptPass {
   readonly milliseconds: number
   readonly predictedMilliseconds?: number
   readonly balance: number
+  readonly waitingMilliseconds?: number
   readonly iterations: number
   readonly workers: number
   readonly accumulators: Readonly<Record<string, number>>

@@ -12,6 +12,8 @@ export interface PassReport {
   readonly predictedMilliseconds?: number
   /** The busiest worker's time on its blocks, as a multiple of the mean of all workers: 1 is perfect, 2 of two workers means that one did everything. */
   readonly balance: number
+  /** The mean time that threads, those of other processes included, waited for blocks or for elements of others; absent where the body runs as it stands. */
+  readonly waitingMilliseconds?: number
   /** The number of iterations that ran. */
   readonly iterations: number
   /** The results of accumulators, by their names in `env`. */

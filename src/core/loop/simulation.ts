@@ -28,7 +28,7 @@ export interface Simulation {
   readonly madeBytes: number
   /** The most bytes that each pass sends in addition: elements that are found changed by comparing, and private copies that were added to. */
   readonly changedBytes: number
-  /** The mean time that the threads of a node wait for blocks of others. */
+  /** The mean time that threads wait for blocks or elements of others, which a pass reports under the same name. */
   readonly waitingMilliseconds: number
   /** The reason why the loop stays in one process; undefined where it does not. */
   readonly because?: string | undefined

@@ -27,7 +27,7 @@ import { innerLoopsOf, type KernelPlan, planKernel, plannedKernel, storagesOf, w
 import type { LoopInputs } from './loopInputs.ts'
 import type { PassTurn } from './loopTask.ts'
 import { afterPass, balanceOf, type LastPass, predictedMs, wakingMs } from './passCost.ts'
-import { busyTimes, failureOf, freeParts, longestTimes, PassRunner, type Running } from './passRunner.ts'
+import { busyTimes, failureOf, freeParts, longestTimes, meanWaiting, PassRunner, type Running } from './passRunner.ts'
 import { type LoopResources, type PassesResult, type PassResult, Prepared, type VerifyResult } from './preparedLoop.ts'
 import type { AccumulatorPart } from './reductions/accumulatorLog.ts'
 import { delayedOf, endRound, flushLanes, type Lanes, resetRound, startLanes } from './reductions/reductionCopies.ts'
@@ -354,7 +354,8 @@ export class KernelLoop extends Prepared {
     const busyMs = busyTimes(rounds, index)
     const workers = Math.min(busyMs.length, this.#workersOf(this) + elsewhere)
     const balance = balanceOf(busyMs.slice(0, workers))
-    const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance }
+    const waitingMilliseconds = meanWaiting(rounds, index, workers)
+    const measured = { predictedMilliseconds: this.predictedMilliseconds, workers, balance, waitingMilliseconds }
     const here = busyMs.length - elsewhere
     const isOwn = wallMs !== undefined && elsewhere === 0
     const besideMs = isOwn ? Math.max(0, wallMs - longestTimes(rounds, index) - wakingMs(this.blocks, here)) : undefined

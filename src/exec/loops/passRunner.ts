@@ -19,7 +19,7 @@ import type { PassOptions, Range, SharedLanes } from './kernelPass.ts'
 import type { KernelPlan } from './kernelPlan.ts'
 import type { KeyedView } from './keyedArray.ts'
 import type { LoopInputs } from './loopInputs.ts'
-import type { BindingPlan, LoopTask, PassTurn } from './loopTask.ts'
+import type { BindingPlan, LoopTask, PassTurn, SharePass } from './loopTask.ts'
 import { type LoopResources, replacedBy } from './preparedLoop.ts'
 import { freePart } from './reductions/accumulatorLog.ts'
 import type { Lanes } from './reductions/reductionCopies.ts'
@@ -253,8 +253,21 @@ function bytesOf({ arrays }: BindingPlan): number {
 
 /** The times of a pass's shares, joined over its rounds; from the last, as one during which threads start has the caller's share before theirs. */
 export function busyTimes(rounds: readonly (readonly ShareResult[])[], index: number): number[] {
+  return timesOf(rounds, index, ({ busyMs }) => busyMs)
+}
+
+/** The mean time that the shares of a pass had nothing to do, of the first `workers` of them. */
+export function meanWaiting(rounds: readonly (readonly ShareResult[])[], index: number, workers: number): number {
+  const waited = timesOf(rounds, index, ({ milliseconds, busyMs }) => milliseconds - busyMs).slice(0, workers)
+  return waited.reduce((sum, ms) => sum + ms, 0) / waited.length
+}
+
+function timesOf(rounds: readonly (readonly ShareResult[])[], index: number, of: (pass: SharePass) => number): number[] {
   return Array.from({ length: Math.max(...rounds.map((round) => round.length)) }, (_, share) =>
-    rounds.reduce((sum, round) => sum + (round.at(-1 - share)?.passes[index]?.busyMs ?? 0), 0),
+    rounds.reduce((sum, round) => {
+      const pass = round.at(-1 - share)?.passes[index]
+      return pass === undefined ? sum : sum + of(pass)
+    }, 0),
   )
 }
 

@@ -50,6 +50,8 @@ export interface PassResult {
   readonly workers: number
   /** The busiest worker's time on blocks, as a multiple of the mean. */
   readonly balance: number
+  /** The mean time that threads waited; absent where nobody has measured it. */
+  readonly waitingMilliseconds?: number
   /** Results by the accumulators' names. */
   readonly accumulators: Readonly<Record<string, unknown>>
   /** Updates of buffers that a flush had no room for; absent without a budget. */

@@ -121,6 +121,7 @@ export class SplitLoop extends Prepared {
       predictedMilliseconds: total((result) => result.predictedMilliseconds ?? 0),
       workers: Math.max(...results.map(({ workers }) => workers)),
       balance,
+      waitingMilliseconds: total((result) => result.waitingMilliseconds ?? 0),
       accumulators: Object.assign({}, ...results.map(({ accumulators }) => accumulators)),
     }
   }

@@ -383,9 +383,10 @@ export class LoopHandle implements Loop {
       accumulator.finishPass(value)
       accumulators[name] = value as number // custom accumulators may hold something else: the user's own type
     }
-    const { milliseconds, predictedMilliseconds, workers, balance, iterations, delayed } = result
-    this.#state.measured = { milliseconds, ...defined({ predictedMilliseconds }), workers, balance }
-    return { number, milliseconds, ...defined({ predictedMilliseconds }), balance, iterations, accumulators, ...defined({ delayed }) }
+    const { milliseconds, predictedMilliseconds, workers, balance, waitingMilliseconds, iterations, delayed } = result
+    const times = { milliseconds, ...defined({ predictedMilliseconds }), balance }
+    this.#state.measured = { ...times, workers }
+    return { number, ...times, ...defined({ waitingMilliseconds }), iterations, accumulators, ...defined({ delayed }) }
   }
 
   #undo(restore: (() => void) | undefined, error: unknown): void {
