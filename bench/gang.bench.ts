@@ -10,6 +10,7 @@
  *                      takes
  *     served           reads of an array that another loop has written before each pass, against one that nobody writes
  *     checkpoint       passes that are kept in a folder, against those that are not
+ *     restored         a program that is started again and finds 400 MB of an array in its folder
  *     foreseen         what `simulate()` says of a pass beforehand, against what it takes, of four million samples or more
  *     messages         what a message between two processes takes, with its threads, and a byte of it, over links and by memory of the machine: the constants of `linkCost.ts`
  *
@@ -114,6 +115,19 @@ if (bench.wanted('checkpoint')) {
   const [time, processor] = (['time', 'processor'] as const).map((what) => median(ratios.map((ratio) => ratio[what])).toFixed(2))
   console.log(`\ncheckpoint: passes take ${time} times as long as those that are not kept, and ${processor} times the processor time`)
   results.checkpoint = ratios
+}
+if (bench.wanted('restored')) {
+  const megabytes = 400
+  const found = Array.from({ length: rounds }, () => {
+    const checkpoint = mkdtempSync(join(tmpdir(), 'distarray-kept-'))
+    const pass = { program: 'restored', samples: megabytes * 125_000, workers: 2, checkpoint } as const
+    run(1, { ...pass, passes: 3 })
+    const { beforeMs } = run(1, { ...pass, passes: 4 })
+    rmSync(checkpoint, { recursive: true, force: true })
+    return beforeMs
+  })
+  console.log(`\nrestored: ${megabytes} MB of elements are there again after ${found.map((ms) => ms.toFixed(0)).join(', ')} ms`)
+  results.restored = found
 }
 if (bench.wanted('foreseen')) {
   // fewer ratings than a sixteenth of these do not fit the users and movies that they have

@@ -11,7 +11,7 @@ import { type DistArray, type Loop, Session } from 'distarray'
 import { generateRatings } from '../examples/support/generateRatings.ts'
 
 export interface GangPass {
-  readonly program: 'factorization' | 'wavefront' | 'stencil' | 'rounds' | 'killed' | 'frozen' | 'kills' | 'served'
+  readonly program: 'factorization' | 'wavefront' | 'stencil' | 'rounds' | 'killed' | 'frozen' | 'kills' | 'served' | 'restored'
   /** Ratings, or clicks. */
   readonly samples: number
   readonly workers: number
@@ -43,6 +43,10 @@ export interface GangFigures {
   readonly count: number
   /** What `simulate()` says of a pass: on two processes of a thread each, on one of two, and on one of one. */
   readonly foreseenMs?: readonly number[]
+  /** What one call of `simulate()` took. */
+  readonly simulatingMs?: number
+  /** From the start of the passes to the end of the last, without what that pass took. */
+  readonly beforeMs: number
   /** What threads waited in each pass, on average. */
   readonly waitingMs: readonly number[]
   /** Of passes that read what another loop has written before each. */
@@ -60,6 +64,7 @@ writeFileSync(join(folder, `pid${process.env.DA_RANK ?? 0}`), String(process.pid
 const session = await Session.start({ workers, progress: false, checkRaces: false, ...(checkpoint === undefined ? {} : { checkpoint }) })
 const { loop, arrays, between, turn } = programOf()
 
+const asked = performance.now()
 const times: number[] = []
 const waited: number[] = []
 let began = { at: performance.now(), cpu: process.cpuUsage(), all: allProcessorMs() }
@@ -78,6 +83,7 @@ for await (const { number, milliseconds, waitingMilliseconds = 0 } of loop.passe
   lost.sent = performance.now()
   process.kill(pidOfFirst(), program === 'killed' ? 'SIGKILL' : 'SIGSTOP')
 }
+const beforeMs = performance.now() - asked - (times.at(-1) ?? 0)
 const totalMs = performance.now() - began.at
 const { user, system } = process.cpuUsage(began.cpu)
 const allMs = (allProcessorMs() - began.all) / (passes - 2)
@@ -91,6 +97,7 @@ for (let pass = 0; between !== undefined && pass < passes; pass++) {
   if (pass > 1) served += (allProcessorMs() - before) / (passes - 2)
 }
 const foreseenMs: number[] = []
+const simulating = performance.now()
 if (process.env.DA_WORLD === undefined && program !== 'served') {
   for (const [nodes, threads] of [
     [2, 1],
@@ -101,6 +108,7 @@ if (process.env.DA_WORLD === undefined && program !== 'served') {
     foreseenMs.push(milliseconds)
   }
 }
+const simulatingMs = (performance.now() - simulating) / Math.max(1, foreseenMs.length)
 let digest = 7
 for (const array of arrays) {
   const bytes = new Uint8Array(Float64Array.from((await array.toTypedArray()) as Float64Array).buffer) // numbers
@@ -121,6 +129,8 @@ const figures: GangFigures = {
   ...(kills === undefined ? {} : { kills }),
   ...(between === undefined ? {} : { servedMs, processorsMs: [allMs, served] as const }),
   foreseenMs,
+  simulatingMs,
+  beforeMs,
 }
 console.log(JSON.stringify(figures))
 if (program === 'frozen') process.kill(pidOfFirst(), 'SIGKILL') // it would never end
@@ -193,6 +203,7 @@ function programOf(): Program {
   if (program === 'rounds') return logistic()
   if (program === 'wavefront') return recurrence()
   if (program === 'stencil') return relaxation()
+  if (program === 'restored') return decay()
   return program === 'served' ? readings() : factorization()
 }
 
@@ -206,6 +217,12 @@ function recurrence(): Program {
     grid.set(i + 1, j + 1, value / 2)
   })
   return { loop, arrays: [grid] as unknown as Program['arrays'] }
+}
+
+/** Each element of one large array from itself. */
+function decay(): Program {
+  const x = session.random([samples], { seed: 1 })
+  return { loop: session.loop(session.range(samples), { x }, ([i], { x }) => void x.set(i, x.get(i) * 0.5 + 1)), arrays: [] }
 }
 
 /** The points of one colour of a grid from those of the other, the colours in turn. */

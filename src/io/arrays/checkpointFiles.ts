@@ -21,7 +21,8 @@ import { CheckpointError, SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
 import type { CheckpointFiles, Kept, KeptRows, KeptValues } from '../../core/loop/checkpoint.ts'
 import { toRecordBatch } from '../arrow/arrowBatches.ts'
-import { RecordBatchFileWriter, RecordBatchReader } from '../arrow/arrowLibrary.ts'
+import { messageOf } from '../arrow/arrowBody.ts'
+import { Footer, RecordBatchFileWriter, type RecordBatchHeader } from '../arrow/arrowLibrary.ts'
 import { writeAtomically } from '../bytes/atomicFile.ts'
 import { isRunning, startOf } from '../bytes/processStart.ts'
 
@@ -29,6 +30,8 @@ const LEDGER = 'ledger'
 const OWNER = 'owner'
 const MAGIC = 'distarray checkpoint 1'
 const FILE_BYTES = 64 * 2 ** 20
+/** At the end of an Arrow file: the length of its footer, and the name of the format. */
+const TRAILER_BYTES = 10
 const ROWS_NAME = /^array-\d+-after-\d+-rows-\d+-\d+\.arrow$/
 
 export interface CheckpointOptions {
@@ -186,20 +189,32 @@ class FolderFiles implements CheckpointFiles {
 
   async read({ shape, dtype, rows }: KeptValues): Promise<TypedArray> {
     const values = new ARRAY_OF_DTYPE[dtype](shape.reduce((size, extent) => size * extent, 1))
-    for (const { name, bytes, crc, from, to } of rows) {
+    const reads = rows.map(
+      ({ name }) =>
+        () =>
+          this.#bytesOf(join(this.folder, name)),
+    )
+    let next = reads[0]?.()
+    for (const [i, { name, bytes, crc, from, to }] of rows.entries()) {
+      const read = await (next as Promise<Uint8Array>) // one for each file
+      next = reads[i + 1]?.() // while this one is checked and copied
+      next?.catch(() => undefined) // awaited with its turn, unless a file before it is damaged
       const path = join(this.folder, name)
-      const read = await readFile(path).catch((error: unknown) => {
-        throw new CheckpointError(
-          `${path} is named by its ledger and cannot be read: ${isError(error) ? error.message : String(error)}. Remove the folder to start anew.`,
-          'damaged',
-          path,
-          { cause: error },
-        )
-      })
       if (read.length !== bytes || crc32(read) !== crc) throw damaged(path)
-      values.set(valuesOf(read, to - from, path) as never, from) // of one class, as the dtype says
+      values.set(valuesOf(read, { dtype, length: to - from }) as never, from) // of one class, as the dtype says
     }
     return values
+  }
+
+  async #bytesOf(path: string): Promise<Uint8Array> {
+    return await readFile(path).catch((error: unknown) => {
+      throw new CheckpointError(
+        `${path} is named by its ledger and cannot be read: ${isError(error) ? error.message : String(error)}. Remove the folder to start anew.`,
+        'damaged',
+        path,
+        { cause: error },
+      )
+    })
   }
 
   /** Throws where another process was started on this folder: that one goes on, and this one must not. */
@@ -285,9 +300,16 @@ function arrowOf(values: TypedArray, dtype: DType): Uint8Array {
   return writer.toUint8Array(true)
 }
 
-function valuesOf(bytes: Uint8Array, length: number, path: string): TypedArray {
-  const [batch] = [...RecordBatchReader.from(bytes)]
-  const values = batch?.getChildAt(0)?.data[0]?.values as TypedArray | undefined // of arrowOf(), as the checksum says
-  if (values === undefined || values.length < length) throw damaged(path)
-  return values.subarray(0, length)
+/** The values in a file of `arrowOf`, as its checksum says, where they lie: reading it as a stream would copy them. */
+function valuesOf(file: Uint8Array, { dtype, length }: { readonly dtype: DType; readonly length: number }): TypedArray {
+  const footerEnd = file.length - TRAILER_BYTES
+  const footerBytes = new DataView(file.buffer, file.byteOffset).getInt32(footerEnd, true)
+  const block = Footer.decode(file.subarray(footerEnd - footerBytes, footerEnd)).getRecordBatch(0)
+  const { offset = 0, metaDataLength = 0 } = block ?? {}
+  const { buffers } = messageOf(file.subarray(offset)).header() as RecordBatchHeader // it has one batch
+  const at = file.byteOffset + offset + metaDataLength + (buffers.at(-1)?.offset ?? 0) // behind the validity, which is empty
+  const ArrayOfDType = ARRAY_OF_DTYPE[dtype]
+  const isAligned = at % ArrayOfDType.BYTES_PER_ELEMENT === 0
+  const own = isAligned ? file : new Uint8Array(file)
+  return new ArrayOfDType(own.buffer as ArrayBuffer, at - file.byteOffset + own.byteOffset, length)
 }

@@ -20,6 +20,7 @@ import { thinned } from '../../../core/plan/elements.ts'
 import { inputsOf, type LogicalPlan } from '../../../core/plan/logicalPlan.ts'
 import { planText } from '../../../core/plan/tree.ts'
 import type { LeftElsewhere } from '../../arrays/leftElsewhere.ts'
+import { isMade } from '../../arrays/makeArray.ts'
 import { copyStorage, freeStorage, overwriteDense } from '../../arrays/storageBlocks.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { type Access, ArrayLocks } from './arrayLocks.ts'
@@ -248,7 +249,8 @@ export class ArrayStore {
     try {
       for (const { node, mode } of accesses) {
         if (this.holdings.knownHolding(node) === undefined) await this.computed.compute(node, moment, { by: 'pass' })
-        else if (mode === 'write') await this.computed.storageFor(node, moment) // skipped passes owe it its contents
+        // skipped passes owe it its contents, which an array of a description gets when it is used
+        else if (mode === 'write' && !(node.kind === 'Array' && isMade(node))) await this.computed.storageFor(node, moment)
       }
       const skipped = skip(this.holdings.of(accesses))
       for (const { node, mode } of accesses) {

@@ -5,7 +5,7 @@ import type { Moment } from '../../../core/moment.ts'
 import { inputsOf, type LogicalPlan } from '../../../core/plan/logicalPlan.ts'
 import type { Cell } from '../../arrays/cell.ts'
 import type { LeftElsewhere } from '../../arrays/leftElsewhere.ts'
-import { isMade, makeArray } from '../../arrays/makeArray.ts'
+import { isMade, makeArray, makeZeros } from '../../arrays/makeArray.ts'
 import { partedStorage } from '../../arrays/parted.ts'
 import type { LockMode } from '../../arrays/rwLock.ts'
 import { storageAskedFor } from '../../arrays/storageAskedFor.ts'
@@ -88,6 +88,9 @@ export class ComputedStorage {
 
   /** New storage with the elements that a node has at this moment. The arrays that it is computed from are locked. */
   async materialized(node: LogicalPlan, moment: Moment, build?: LogicalPlan): Promise<Storage> {
+    // what it is made with is not looked at where a checkpoint has what passes left
+    if (node.kind === 'Array' && isMade(node) && this.plans.known(node)?.kept?.isOwed === true)
+      return makeZeros(node.shape, node.dtype, node.name, this.arena)
     // with a gang, pieces of it may be on several processes
     if (node.kind === 'Array')
       return this.elsewhere !== undefined && isMade(node) ? partedStorage(node, this.arena) : makeArray(node, this.arena)
