@@ -1,6 +1,6 @@
 /** What loops would take on other machines: shapes of answers, and what is refused. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { PlanError, Session } from './index.ts'
+import { MemoryError, PlanError, Session } from './index.ts'
 
 let session: Session
 beforeEach(async () => {
@@ -36,6 +36,25 @@ test('a loop that rotates sends the rows of its second axis round, and nothing e
   expect([slow.threads, slow.bytes]).toEqual([2, fast.bytes])
   expect(slow.milliseconds).toBeGreaterThan(all - 1) // a byte a millisecond
   expect(fast.milliseconds).toBeLessThan(10)
+})
+
+test('arrays that their description makes are not made for it, and may be larger than the session is', async () => {
+  await using small = await Session.start({ workers: 1, progress: false, memory: '16MB' })
+  const W = small.random([1_000_000, 10], { seed: 1 }) // 80 MB
+  const loop = small.loop(small.range(1_000_000), { W }, ([i], { W }) => {
+    for (let k = 0; k < 10; k++) W.set(i, k, W.get(i, k) * 0.5)
+  })
+  expect(await loop.simulate({ nodes: 8 })).toMatchObject({ nodes: 8, bytes: 0 })
+  await expect(loop.run()).rejects.toBeInstanceOf(MemoryError)
+  const run = async (isSimulated: boolean): Promise<unknown> => {
+    const x = session.random([100], { seed: 3 })
+    const halved = session.loop(session.range(100), { x }, ([i], { x }) => x.set(i, x.get(i) / 2))
+    if (isSimulated) await halved.simulate({ nodes: 2 })
+    await halved.run({ passes: 2 })
+    if (isSimulated) await halved.simulate({ nodes: 2 })
+    return await x.collect()
+  }
+  expect(await run(true)).toEqual(await run(false))
 })
 
 test('a loop that stays in one process says why', async () => {

@@ -75,17 +75,17 @@ export class LoopPreparation {
   /**
    * Calls `run` after the passes before, with the arrays of `analysis` locked. The locks are requested now, so that later requests wait
    * for this call. `again` prepares for the next pass under the same locks, since a pass may have given arrays other storage. With
-   * `looks`, all locks are for reading.
+   * `looks`, all locks are for reading, and arrays that their description makes are not made for it.
    */
   async use<T>(
     analysis: Analysis,
     run: (prepared: Prepared, again: () => Promise<Prepared>) => Promise<T>,
     signal?: AbortSignal,
-    { looks, ...options }: { readonly by?: 'pass' | undefined; readonly stays?: boolean; readonly looks?: true } = {},
+    options: { readonly by?: 'pass' | undefined; readonly stays?: boolean; readonly looks?: true } = {},
   ): Promise<T> {
     const before = this.#turn
     const accesses = this.accesses(analysis)
-    const asked = looks === undefined ? accesses : accesses.map(({ node }): Access => ({ node, mode: 'read' }))
+    const asked = options.looks === undefined ? accesses : accesses.map(({ node }): Access => ({ node, mode: 'read' }))
     // passes queue in the order in which they request locks: none holds a lock that the one before waits for
     const turn = this.#runtime.store.withArrays(
       asked,

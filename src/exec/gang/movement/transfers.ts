@@ -308,6 +308,8 @@ export function precedence(
     for (let i = starts[block] as number; i < (starts[block + 1] as number); i++) isBefore[waitsFor[i] as number] = last + 1
   }
   return (earlier, later) => {
+    // mostly it is one of the few that the later one waits for by itself
+    for (let i = starts[later] as number; i < (starts[later + 1] as number); i++) if (waitsFor[i] === earlier) return true
     if (last !== later) {
       last = down = later
       mark(later)

@@ -71,6 +71,7 @@ export class SimulatedNodes {
     for (;;) {
       const start = Math.max(readyFrom, least(this.#free[node] as Float64Array))
       const chores = this.#chores[node] as Chore[]
+      if (chores.length === 0) return start
       const due = chores.findIndex(({ at }) => at <= start)
       if (due < 0) return start
       this.#do(node, chores.splice(due, 1))
@@ -103,5 +104,7 @@ export class SimulatedNodes {
 }
 
 function least(times: Float64Array): number {
-  return times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  let found = Number.POSITIVE_INFINITY
+  for (const time of times) if (time < found) found = time
+  return found
 }

@@ -24,7 +24,7 @@ import { isMade } from '../../arrays/makeArray.ts'
 import { copyStorage, freeStorage, overwriteDense } from '../../arrays/storageBlocks.ts'
 import type { Arena } from '../../memory/arena.ts'
 import { type Access, ArrayLocks } from './arrayLocks.ts'
-import { ComputedStorage } from './computedStorage.ts'
+import { ComputedStorage, type Computing } from './computedStorage.ts'
 import { Holdings } from './holdings.ts'
 import { type ArrayStoreOptions, StoredPlans } from './storedPlans.ts'
 
@@ -231,7 +231,7 @@ export class ArrayStore {
   async withArrays<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: { readonly by?: 'pass' | undefined; readonly stays?: boolean; readonly inPieces?: boolean } = {},
+    options: Pick<Computing, 'by' | 'stays' | 'looks' | 'inPieces'> = {},
   ): Promise<T> {
     return await this.locked(accesses, run, { allowGone: false, unchangedByErrors: false, ...defined(options) })
   }
@@ -269,13 +269,7 @@ export class ArrayStore {
   private async locked<T>(
     accesses: readonly Access[],
     run: (storages: readonly Storage[]) => Promise<T> | T,
-    options: {
-      readonly allowGone: boolean
-      readonly unchangedByErrors: boolean
-      readonly by?: 'pass'
-      readonly stays?: boolean
-      readonly inPieces?: boolean
-    },
+    options: Pick<Computing, 'by' | 'stays' | 'looks' | 'inPieces'> & { readonly allowGone: boolean; readonly unchangedByErrors: boolean },
   ): Promise<T> {
     for (const { node, mode } of accesses) {
       if (node.kind === 'Stored' && mode === 'write') throw new Bug(`${node.name} is storage, not an array that can be written.`)

@@ -5,7 +5,7 @@ import type { Moment } from '../../../core/moment.ts'
 import { inputsOf, type LogicalPlan } from '../../../core/plan/logicalPlan.ts'
 import type { Cell } from '../../arrays/cell.ts'
 import type { LeftElsewhere } from '../../arrays/leftElsewhere.ts'
-import { isMade, makeArray, makeZeros } from '../../arrays/makeArray.ts'
+import { isMade, type MadeSpec, makeArray, makeZeros } from '../../arrays/makeArray.ts'
 import { partedStorage } from '../../arrays/parted.ts'
 import type { LockMode } from '../../arrays/rwLock.ts'
 import { storageAskedFor } from '../../arrays/storageAskedFor.ts'
@@ -20,10 +20,12 @@ export interface Computing {
   /** The `IndexBuild` of a query's plan, over the node's stored inputs. */
   readonly build?: LogicalPlan | undefined
   /** Present where a pass that a checkpoint records uses the storage. */
-  readonly by?: 'pass'
+  readonly by?: 'pass' | undefined
   /** Whether the pieces that other processes hold stay there, which the caller deals with. */
   readonly stays?: boolean
   readonly mode?: LockMode
+  /** Whether the caller asks for no element of arrays that their description makes. */
+  readonly looks?: true | undefined
   /** Whether the caller only copies elements out, so that pieces of the storage may be elsewhere. */
   readonly inPieces?: boolean
 }
@@ -34,6 +36,8 @@ export class ComputedStorage {
   private readonly index: ArrayStoreOptions['index']
   private readonly ledger: Ledger | undefined
   private readonly elsewhere: LeftElsewhere | undefined
+  /** Arrays that somebody has looked at before they were made. */
+  private readonly described = new WeakMap<LogicalPlan, Storage>()
 
   constructor(
     plans: StoredPlans,
@@ -48,11 +52,20 @@ export class ComputedStorage {
 
   /** The storage of a locked node that is about to be used, after the passes of a checkpoint that it still lacks, with pieces brought home. */
   async compute(node: LogicalPlan, moment: Moment, options: Computing = {}): Promise<Storage> {
+    if (options.looks === true && node.kind === 'Array' && isMade(node) && this.plans.stored(node, moment) === undefined)
+      return this.describedStorage(node)
     const storage = await this.storageFor(node, moment, options)
     const kept = this.plans.known(node)?.kept
     if (kept !== undefined) await this.ledger?.use(kept, storage, options.by ?? 'program')
     if (this.elsewhere !== undefined && options.stays !== true)
       await this.elsewhere.use(storage, options.inPieces === true ? 'pieces' : (options.mode ?? 'read'))
+    return storage
+  }
+
+  /** Storage without elements. */
+  private describedStorage(node: LogicalPlan & MadeSpec): Storage {
+    const storage = this.described.get(node) ?? partedStorage(node, this.arena)
+    this.described.set(node, storage)
     return storage
   }
 
