@@ -1,7 +1,7 @@
 /**
  * Laws: joins over files that memory has no room for, of which ranges of row groups are read one after another, have the rows of the
- * dullest join, in its order; groups of such files have the bits that those of a table in memory have; and when one has run, or failed,
- * nothing of it is in memory.
+ * dullest join, in its order; groups and distinct elements of such files have the bits that those of a table in memory have; and when one
+ * has run, or failed, nothing of it is in memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { DistArray } from '../src/core/arrays/distArray.ts'
 import type { Batch } from '../src/core/data/column.ts'
-import { count, max, mean, min, stddev, sum } from '../src/core/plan/aggregates.ts'
+import { count, countDistinct, max, mean, min, stddev, sum, variance } from '../src/core/plan/aggregates.ts'
 import type { ArraySource, LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
 import { openCsv } from '../src/io/csv/csv.ts'
@@ -200,6 +200,7 @@ interface Sale {
   readonly day: Date
   readonly x: number
   readonly units: number
+  readonly id: number | null
 }
 const SALES = new Schema([
   new Field('shop', new Utf8(), true),
@@ -208,8 +209,16 @@ const SALES = new Schema([
   new Field('day', new DateDay(), false),
   new Field('x', new Float64(), false),
   new Field('units', new Int32(), false),
+  new Field('id', new Float64(), true),
 ])
-function salesOf({ rows, shops, seed }: { readonly rows: number; readonly shops: number; readonly seed: number }): readonly Sale[] {
+interface DrawnSales {
+  readonly rows: number
+  readonly shops: number
+  readonly seed: number
+}
+function salesOf({ rows, shops, seed }: DrawnSales): readonly Sale[] {
+  // ids are whole numbers but for one, or that and null
+  const odd = [undefined, undefined, 0.5, -0, Number.NaN, null][(seed >>> 3) % 6]
   let state = seed
   const next = (): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
@@ -225,6 +234,7 @@ function salesOf({ rows, shops, seed }: { readonly rows: number; readonly shops:
       day: new Date(Date.UTC(2026, 0, 1 + shop)),
       x: (next() - 0.5) * 10 ** Math.floor(next() * 6),
       units: Math.floor(next() * 100),
+      id: odd !== undefined && next() < 0.1 ? odd : Math.floor(next() * 2 * shops) - 2,
     }
   })
 }
@@ -238,6 +248,8 @@ const GROUPS: Readonly<Record<string, (r: Sale) => unknown>> = {
   'n and shop': (r) => ({ n: r.n, shop: r.shop }),
   'n % 4': (r) => r.n % 4,
   open: (r) => r.open,
+  id: (r) => r.id,
+  'id and n': (r) => ({ id: r.id, n: r.n }),
 }
 const CHOICES: Readonly<Record<string, (a: DistArray<Sale>) => DistArray<Sale>>> = {
   all: (a) => a,
@@ -253,8 +265,19 @@ const WANTED = {
   most: max((r: Sale) => r.units),
   count: count(),
 }
-/** Groups with it do not go on from range to range. */
-const WITH_SPREAD = { ...WANTED, spread: stddev((r: Sale) => r.x) }
+const { half: _, ...SOME } = WANTED
+const SPREAD = { spread: stddev((r: Sale) => r.x), units: variance((r: Sale) => r.units), half: stddev((r: Sale) => r.x * 0.5) }
+const DIFFERENT = { shops: countDistinct((r: Sale) => r.shop), ids: countDistinct((r: Sale) => r.id) }
+/** All aggregates of groups that ranges are enough for. */
+const AGGREGATES: Readonly<Record<string, Parameters<ReturnType<DistArray<Sale>['groupBy']>['agg']>[0]>> = {
+  all: WANTED,
+  some: SOME,
+  spread: { ...WANTED, ...SPREAD },
+  'spread alone': SPREAD,
+  different: DIFFERENT,
+  'different days': { days: countDistinct((r: Sale) => r.day), odd: countDistinct((r: Sale) => r.units % 3) },
+  mixed: { ids: DIFFERENT.ids, ...SOME, shops: DIFFERENT.shops, ...SPREAD },
+}
 
 const NAMES_OF_SALES = SALES.fields.map(({ name }) => name)
 
@@ -282,7 +305,7 @@ async function csvOf(sales: readonly Sale[], rows: number): Promise<ArraySource>
 }
 
 test('groups of files of which ranges are read have the bits of those of a table in memory', async () => {
-  const counts = { ranged: 0, chunks: 0, csv: 0 }
+  const counts = { ranged: 0, chunks: 0, csv: 0, spread: 0, different: 0 }
   await fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -292,14 +315,14 @@ test('groups of files of which ranges are read have the bits of those of a table
       }),
       fc.constantFrom(...Object.keys(GROUPS)),
       fc.constantFrom('all', 'all', 'many units', 'many units', 'Brno', 'none'),
+      fc.constantFrom(...Object.keys(AGGREGATES)),
       fc.record({
         range: fc.nat(1),
         engine: fc.nat(1),
         pieces: fc.integer({ min: 1, max: 9 }),
-        fewer: fc.nat(7),
         csv: fc.nat(3).map((n) => n === 0),
       }),
-      async (drawn, by, choice, { range, engine, pieces, fewer, csv }) => {
+      async (drawn, by, choice, wanted, { range, engine, pieces, csv }) => {
         const { engines, arena } = made[range] as (typeof made)[number]
         const before = arena.usedBytes
         const sales = salesOf(drawn)
@@ -310,10 +333,7 @@ test('groups of files of which ranges are read have the bits of those of a table
           const rows = (CHOICES[choice] as (one: DistArray<Sale>) => DistArray<Sale>)(
             new DistArray<Sale>(over[engine] as Engines[0], table),
           )
-          const { half: _, ...some } = WANTED
-          return rows
-            .groupBy(GROUPS[by] as (r: Sale) => string)
-            .agg(fewer === 0 ? WITH_SPREAD : fewer < 4 ? some : WANTED) as unknown as DistArray<object>
+          return rows.groupBy(GROUPS[by] as (r: Sale) => string).agg(AGGREGATES[wanted] as typeof WANTED) as unknown as DistArray<object>
         }
         const found = grouped(engines, file)
         // texts of CSV are read as numbers where all are
@@ -323,10 +343,66 @@ test('groups of files of which ranges are read have the bits of those of a table
         counts.ranged++
         if (csv) counts.csv++
         if (drawn.rows > 60) counts.chunks++
+        if (wanted.startsWith('spread')) counts.spread++
+        if (wanted.startsWith('different')) counts.different++
       },
     ),
     LAW,
   )
   console.log(`groups of ranges: ${JSON.stringify(counts)}`)
-  if (LAW.numRuns >= FEW_RUNS) expect(Math.min(counts.ranged / 3, counts.chunks)).toBeGreaterThan(LAW.numRuns / 10)
+  if (LAW.numRuns < FEW_RUNS) return
+  expect(Math.min(counts.ranged / 3, counts.chunks)).toBeGreaterThan(LAW.numRuns / 10)
+  expect(Math.min(counts.spread, counts.different)).toBeGreaterThan(LAW.numRuns / 20)
+}, 600_000)
+
+/** Elements whose equal ones are one. */
+const ELEMENTS: Readonly<Record<string, (a: DistArray<Sale>) => DistArray<unknown>>> = {
+  shops: (a) => a.select('shop'),
+  'shops and ids': (a) => a.select('id', 'shop'),
+  'ids as values': (a) => a.map((r) => r.id),
+  'days, n and open': (a) => a.select('day', 'n', 'open'),
+  computed: (a) => a.map((r) => ({ third: r.units % 3, shop: r.shop, many: r.units > 50 })),
+  all: (a) => a.map((r) => ({ x: r.x > 0, units: Math.floor(r.units / 20), day: r.day, id: r.id })),
+}
+/** An element's text: 0 and -0 are one. */
+const elementText = (element: unknown): string => JSON.stringify(element, (_, value) => (Number.isNaN(value) ? 'NaN' : value))
+
+test('distinct elements of files of which ranges are read', async () => {
+  const counts = { ranged: 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        rows: fc.oneof({ arbitrary: fc.integer({ min: 1, max: 60 }), weight: 3 }, fc.integer({ min: 1_000, max: 5_000 })),
+        shops: fc.integer({ min: 1, max: 9 }),
+        seed: fc.nat(),
+      }),
+      fc.constantFrom(...Object.keys(ELEMENTS)),
+      fc.constantFrom('all', 'all', 'many units', 'Brno', 'none'),
+      fc.record({ range: fc.nat(1), engine: fc.nat(1), pieces: fc.integer({ min: 1, max: 9 }), csv: fc.nat(3).map((n) => n === 0) }),
+      async (drawn, elements, choice, { range, engine, pieces, csv }) => {
+        const { engines, arena } = made[range] as (typeof made)[number]
+        const before = arena.usedBytes
+        const sales = salesOf(drawn)
+        const source = sourceFromRows(sales as never, { schema: SALES })
+        const each = Math.ceil(drawn.rows / pieces)
+        const file = tableOf(csv ? await csvOf(sales, each) : await parquetOf(source, each))
+        const chosen = (over: Engines): DistArray<unknown> => {
+          const rows = (CHOICES[choice] as (one: DistArray<Sale>) => DistArray<Sale>)(new DistArray<Sale>(over[engine] as Engines[0], file))
+          return (ELEMENTS[elements] as (one: DistArray<Sale>) => DistArray<unknown>)(rows)
+        }
+        const seen = new Set<string>()
+        const dull = (await chosen(whole.engines).collect()).filter((one) => {
+          const text = elementText(one)
+          return !seen.has(text) && seen.add(text)
+        })
+        const found = chosen(engines).distinct()
+        expect(await found.collect()).toStrictEqual(dull)
+        expect(arena.usedBytes).toBe(before)
+        if ((await found.explain({ analyze: true })).includes('a range at a time')) counts.ranged++
+      },
+    ),
+    LAW,
+  )
+  console.log(`distinct elements of ranges: ${JSON.stringify(counts)}`)
+  if (LAW.numRuns >= FEW_RUNS) expect(counts.ranged).toBeGreaterThan(LAW.numRuns / 4)
 }, 600_000)

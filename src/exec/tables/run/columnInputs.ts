@@ -14,6 +14,7 @@ import { type ProgramTable, programTable } from '../columns/columnTable.ts'
 import { withKeys } from '../columns/groups/codedKeys.ts'
 import { elementGroups } from '../columns/groups/elementGroups.ts'
 import { type GroupedColumns, groupedColumns } from '../columns/groups/groupedColumns.ts'
+import { goesOn } from '../columns/groups/rangedGroups.ts'
 import { keyFilters } from '../columns/joinFilter.ts'
 import { overColumns } from '../columns/overColumns.ts'
 import { isRefused, refused, SHORT_OF_MEMORY } from '../columns/refused.ts'
@@ -47,6 +48,7 @@ import { isCounted, splitsRead } from '../scanSplits.ts'
 import { inOrder } from '../scheduler.ts'
 import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
+import { countsOnce, onceInRanges } from './rangedDistinct.ts'
 import { groupsInRanges, inRanges, type Ranges } from './rangedInputs.ts'
 import { rangedScan, withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
@@ -302,16 +304,23 @@ export class ColumnInputs {
   }
 
   /** The groups of a file that memory has no room for, range after range; undefined where memory has room, or no passes add the rows. */
-  async groupedInRanges(wide: Wide): Promise<ExecBatch | undefined> {
-    const { operator, inputs, where, keys } = wide
+  async groupedInRanges(wide: Wide, operator: WideOperator = wide.operator): Promise<ExecBatch | undefined> {
+    const { inputs, where, keys } = wide
     const [input] = inputs
     if (operator.kind !== 'HashAggregateExec' || input === undefined || where === 'caller') return undefined
-    const ranged = rangedScan(input, operator, this.state.options, false)
+    const ranged = operator.aggregates.every(goesOn) ? rangedScan(input, operator, this.state.options, false) : undefined
     if (ranged === undefined) return undefined
     const bare = withoutPartialStep(input)
     const found = await groupsInRanges(bare, wide, operator, this.ranges(ranged))
     if (found !== undefined) this.state.record?.ranAs(input, bare)
     return found !== undefined && keys.kind === 'rowNumber' ? withoutKeys(found) : found
+  }
+
+  /** Rows of a file that memory has no room for, of which equal ones are kept once; undefined where they are not one row to the operator, memory has room, or kernels do not compare them. */
+  async onceInRanges({ inputs: [input], where }: Wide, operator: WideOperator): Promise<Dataset | undefined> {
+    if (!countsOnce(operator) || input === undefined || where === 'caller') return undefined
+    const ranged = rangedScan(input, operator, this.state.options, false)
+    return ranged && (await onceInRanges(input, operator, this.ranges(ranged)))
   }
 
   /** The groups of a table in memory by one pass over its columns; undefined where no program makes it, or two passes are faster. */

@@ -47,7 +47,8 @@ interface RangeResult<T> {
   readonly milliseconds: number
 }
 
-async function* overRanges<T extends object>(
+/** What `work` makes of the columns of each range. */
+export async function* overRanges<T extends object>(
   plan: PhysicalPlan,
   { scan, state, read }: Ranges,
   work: (run: ColumnRun) => Promise<T | NotColumns>,
@@ -132,7 +133,7 @@ export async function inRanges(
   }
 }
 
-/** The groups of the rows that a pipeline leaves of a scan, read in ranges; undefined where no pass adds the rows of one of these, or memory is short. */
+/** The groups of the rows that a pipeline leaves of a scan, read in ranges, a second time where there are variances; undefined where no pass adds the rows of one of these, or memory is short. */
 export async function groupsInRanges(
   plan: PhysicalPlan,
   wide: Wide,
@@ -142,19 +143,26 @@ export async function groupsInRanges(
   const { scan, state } = ranges
   const groups = new RangedGroups(operator, state.options.groupPass)
   const charge = new Charge(state.options.arena, operator.kind)
-  const work = async (run: ColumnRun): Promise<{ readonly run: ColumnRun } | NotColumns> => {
-    return (await groups.add(run)) ? { run } : refused('no pass adds its rows to the groups of other ranges')
-  }
-  try {
+  const added = async (to: RangedGroups, before: number): Promise<boolean> => {
+    const work = async (run: ColumnRun): Promise<{ readonly run: ColumnRun } | NotColumns> => {
+      return (await to.add(run)) ? { run } : refused('no pass adds its rows to the groups of other ranges')
+    }
     for await (const { made, blocks, milliseconds } of overRanges(plan, ranges, work, { codedKeys: true })) {
       state.blocks.free(blocks)
       if (isRefused(made)) {
         state.record?.refuse(plan, made.because)
-        return undefined
+        return false
       }
-      charge.raiseTo(groups.bytes)
-      state.record?.addRangeOfGroups(wide, plan, made.run, { scan, milliseconds })
+      charge.raiseTo(before + to.bytes)
+      if (to === groups) state.record?.addRangeOfGroups(wide, plan, made.run, { scan, milliseconds })
     }
+    return true
+  }
+  try {
+    if (!(await added(groups, 0))) return undefined
+    const squares = groups.squares()
+    if (squares === undefined) return groups.finish()
+    return (await added(squares, groups.bytes)) ? groups.finish(squares) : undefined
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error
     state.record?.refuse(plan, SHORT_OF_MEMORY.because)
@@ -162,5 +170,4 @@ export async function groupsInRanges(
   } finally {
     charge.end()
   }
-  return groups.finish()
 }

@@ -3,9 +3,8 @@ import type { Batch } from '../../../core/data/column.ts'
 import { mayNotEnd } from '../../../core/ir/mayNotEnd.ts'
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
-import { goesOn } from '../columns/groups/rangedGroups.ts'
 import { type Partition, type Pipeline, stepless, type Union, type Wide } from '../dataset.ts'
-import { scanToLoad, withoutPartialStep } from '../loadedScan.ts'
+import { beforeDistinct, scanToLoad, withoutPartialStep } from '../loadedScan.ts'
 import { type ExecBatch, emptyBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { withWholeNulls } from '../operators/join/nullKeys.ts'
@@ -65,13 +64,13 @@ export function overRows(
   return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
 }
 
-/** The scan of which a join, or groups of streamed rows, take range after range, as it is too large to be read whole; undefined where the operator does not. `isFiltered`: keys of joins filter its rows. */
+/** The scan of which a join, groups, or a distinct take range after range, as it is too large to be read whole; undefined where the operator does not. `isFiltered`: keys of joins filter its rows. */
 export function rangedScan(plan: PhysicalPlan, operator: WideOperator, options: LoadOptions, isFiltered: boolean): Scan | undefined {
   const steps = plan.kind === 'PipelineExec' ? plan.steps : []
-  if (operator.kind === 'HashAggregateExec') {
-    if (plan.kind !== 'PipelineExec' || plan.edge?.kind !== 'streamed' || !goesOn(operator)) return undefined
+  if (operator.kind === 'HashAggregateExec' || operator.kind === 'DistinctExec') {
+    if (plan.kind !== 'PipelineExec') return undefined
   } else if (operator.kind !== 'HashJoinExec' || (steps.every(isFree) && !isFiltered)) return undefined // columns are handed on as they are
-  const scan = scanToLoad(withoutPartialStep(plan), options)
+  const scan = scanToLoad(beforeDistinct(plan) ?? withoutPartialStep(plan), options)
   return scan !== undefined && 'because' in scan ? scan.tooLarge : undefined
 }
 

@@ -17,8 +17,11 @@ import { externalOf } from '../spill/external.ts'
 import type { StageResult, StageTask } from '../stage.ts'
 import { runStageTask } from '../stageTask.ts'
 
+/** The part of the budget that a range of a file takes where the operator had no room for all at once. */
+const SMALL_RANGES = 8
+
 export class RunState {
-  readonly options: ExecutorOptions
+  options: ExecutorOptions
 
   readonly signal: AbortSignal | undefined
   readonly blocks: Blocks
@@ -121,6 +124,18 @@ export class RunState {
   private readingEnds(): AbortSignal | undefined {
     const { stopped } = this.options
     return this.signal === undefined || stopped === undefined ? (this.signal ?? stopped) : joinedSignal([this.signal, stopped])
+  }
+
+  /** Reads scans of more than a part of the budget in ranges, even where there is room for their columns. */
+  async withSmallRanges<T>(work: () => Promise<T>): Promise<T> {
+    const { options } = this
+    const { arena, rangeBytes = arena.budgetBytes / SMALL_RANGES } = options
+    this.options = { ...options, rangeBytes }
+    try {
+      return await work()
+    } finally {
+      this.options = options
+    }
   }
 
   isSmall(partitions: readonly Partition[]): boolean {

@@ -2,7 +2,7 @@
 
 import { MemoryError } from '../../../core/errors.ts'
 import { buffersPassed } from '../../memory/lease.ts'
-import { type Input, type Results, rowsIn, type Wide } from '../dataset.ts'
+import { type Dataset, type Input, type Results, rowsIn, type Wide } from '../dataset.ts'
 import { withoutKeys } from '../operators/operator.ts'
 import { bytesOfBatches } from '../planRecord.ts'
 import { type External, externalOf } from '../spill/external.ts'
@@ -61,12 +61,26 @@ export class SpilledOperators {
         if (!(error instanceof MemoryError)) throw error
         undo()
         this.state.record?.runsAsPlanned(plan)
+        const ranged = await this.inRanges(plan, undo)
+        if (ranged !== undefined) return ranged
         this.state.beyond.add(plan)
       } finally {
         this.state.tries--
       }
     }
     return { kind: 'streamed', results: this.parts(plan, external) }
+  }
+
+  /** The result by ranges of an input whose columns memory has room for, but not for what the operator makes of all of them at once; undefined where there is none, or it has no room either. */
+  private async inRanges(plan: Wide, undo: () => void): Promise<Dataset | undefined> {
+    try {
+      return await this.state.withSmallRanges(() => this.wideOperators.inRanges(plan, { isBounded: true }))
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error
+      undo()
+      this.state.record?.runsAsPlanned(plan)
+      return undefined
+    }
   }
 
   /** Returns a function that frees and forgets everything made since this call, but for scans that are read ahead for other nodes. */

@@ -1,12 +1,14 @@
 /** Runs wide operators, which take all rows of their inputs: groups, joins, sorts and the like. */
 
-import type { Batch } from '../../../core/data/column.ts'
+import type { Batch, Column } from '../../../core/data/column.ts'
+import { fieldsOf } from '../../../core/data/schema.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
 import { Charge } from '../../memory/charge.ts'
 import type { Block } from '../block.ts'
 import { columnProgramOf, isProgram } from '../columns/columnProgram.ts'
 import { withKeys } from '../columns/groups/codedKeys.ts'
-import { elementGroups } from '../columns/groups/elementGroups.ts'
+import { type ElementGroups, elementGroups } from '../columns/groups/elementGroups.ts'
+import { goesOn } from '../columns/groups/rangedGroups.ts'
 import { keysOfSide } from '../columns/joinFilter.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import {
@@ -24,7 +26,7 @@ import {
 } from '../dataset.ts'
 import { withoutPartialStep } from '../loadedScan.ts'
 import { plannedLoads } from '../loadsAhead.ts'
-import { asDeclared, type ExecBatch } from '../operators/batches.ts'
+import { asDeclared, concatBatches, type ExecBatch, rowBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { FoldedGroups } from '../operators/groupBy/foldedGroups.ts'
 import { rowOfNothing } from '../operators/groupBy/rowOfNothing.ts'
@@ -161,8 +163,8 @@ export class WideOperators {
     const plan = isAlone ? { ...given, inputs: [await this.overTable(first, given.operator, held)] } : given
     const [only] = plan.inputs
     this.state.record?.ranAs(given, plan)
-    const ranged = await this.columns.groupedInRanges(plan)
-    if (ranged !== undefined) return this.state.cut([ranged])
+    const ranged = await this.inRanges(plan, how)
+    if (ranged !== undefined) return ranged
     if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
       return await this.foldedGroups(plan.operator, plan, only, how)
     const grouped = await this.columns.groupedAtOnce(plan)
@@ -171,8 +173,17 @@ export class WideOperators {
     const elements =
       distinct && (await this.state.waitedFor(distinct.input, () => this.columns.programmed(distinct.input, distinct.operator)))
     if (distinct !== undefined && elements !== undefined && only !== undefined) this.state.record?.ranAs(only, distinct.input)
-    const operator = distinct === undefined || elements === undefined ? plan.operator : distinct.operator
     const inputs = elements === undefined ? await this.inputsOf(plan, held) : [elements]
+    return await this.over(plan, inputs, { ...how, ...(elements && distinct && { groups: distinct }) })
+  }
+
+  /** The operator over its inputs; `groups`: a distinct of the elements of groups. */
+  private async over(
+    plan: Wide,
+    inputs: readonly Dataset[],
+    { groups: distinct, ...how }: Whole & { readonly groups?: ElementGroups },
+  ): Promise<Dataset> {
+    const operator = distinct?.operator ?? plan.operator
     const name = plan.operator.kind
     const started = performance.now()
     this.state.emit({ kind: 'stage', phase: 'started', stage: name })
@@ -182,7 +193,7 @@ export class WideOperators {
     const result = this.joinedByKeys(plan, inputs) ?? (await this.wideResult(plan, operator, batches, inline, how))
     const coded = inputs[0]?.coded
     const texts = coded === undefined ? result.batches : result.batches.map((batch) => withKeys(batch, coded))
-    const found = distinct === undefined || elements === undefined ? texts : texts.map(distinct.elements)
+    const found = distinct === undefined ? texts : texts.map(distinct.elements)
     const out = plan.keys.kind === 'rowNumber' ? found.map(withoutKeys) : found
     const used = inputs.flatMap(({ blocks }) => this.state.blocks.keep(blocks, out))
     const rows = out.reduce((sum, batch) => sum + batch.length, 0)
@@ -190,6 +201,33 @@ export class WideOperators {
     const blocks = [...result.blocks, ...used]
     if (how.isWhole !== true && !keepsPieces(plan.operator)) return this.state.cut(out, blocks)
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
+  }
+
+  /** The groups, or the different elements, of a file that memory has no room for, range after range; undefined where memory has room, or no kernels make them. */
+  async inRanges(plan: Wide, how: Whole = {}): Promise<Dataset | undefined> {
+    const ranged = await this.columns.groupedInRanges(plan)
+    if (ranged !== undefined) return this.state.cut([ranged])
+    const mixed = await this.mixedInRanges(plan)
+    if (mixed !== undefined) return mixed
+    const once = await this.columns.onceInRanges(plan, plan.operator)
+    return once && (await this.over(plan, [once], how))
+  }
+
+  /** Groups of a file that memory has no room for with counts of different values and other aggregates: these in ranges of their own. */
+  private async mixedInRanges(plan: Wide): Promise<Dataset | undefined> {
+    const { operator } = plan
+    if (operator.kind !== 'HashAggregateExec') return undefined
+    const isCounted = ({ kind }: { readonly kind: string }): boolean => kind === 'countDistinct'
+    const countsOf = { ...operator, aggregates: operator.aggregates.filter(isCounted) }
+    const others = { ...operator, aggregates: operator.aggregates.filter((call) => !isCounted(call)) }
+    if (countsOf.aggregates.length === 0 || others.aggregates.length === 0 || !others.aggregates.every(goesOn)) return undefined
+    const groups = await this.columns.groupedInRanges(plan, others)
+    const once = groups && (await this.columns.onceInRanges(plan, countsOf))
+    if (groups === undefined || once === undefined) return undefined
+    if (groups.length === 0) return this.state.cut([groups], once.blocks)
+    const { partitions, blocks } = await this.over({ ...plan, operator: countsOf }, [once], { isWhole: true })
+    // both have the groups in order of first appearance
+    return this.state.cut([withAggregates(operator, [groups, concatBatches(batchesOf(partitions))])], blocks)
   }
 
   /** The result of a semi-join whose left rows were filtered by the right side's keys already; undefined for any other operator. */
@@ -290,4 +328,15 @@ export class WideOperators {
     this.state.record?.refuse(plan, wholeTaskBecause(operator, inline && plan.where !== 'caller'))
     return await this.state.wideTask({ kind: 'wide', inputs, operator }, inline)
   }
+}
+
+/** The groups with the aggregates of the operator, each of which is in one of `parts`, whose rows are the same groups. */
+function withAggregates({ aggregates }: Aggregation, parts: readonly ExecBatch[]): ExecBatch {
+  const named = parts.map((batch) => new Map(fieldsOf(batch.element).map(({ name }, i) => [name, batch.columns[i] as Column]))) // a column for each field
+  const isKey = (name: string): boolean => aggregates.every((call) => call.name !== name)
+  const [first] = named
+  const keys = [...(first?.keys() ?? [])].filter(isKey)
+  const names = [...keys, ...aggregates.map(({ name }) => name)]
+  const columns = names.flatMap((name) => named.find((one) => one.has(name))?.get(name) ?? [])
+  return rowBatch(names, columns, columns[0]?.length ?? 0)
 }

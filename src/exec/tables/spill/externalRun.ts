@@ -210,7 +210,10 @@ export class ExternalRun {
             { by: { kind: 'hash', key, parts: PARTS_AGAIN, level: level + 1 } },
           ),
         )
-      found.push(...(await this.workedParts(operator, again, external, level + 1)))
+      // rows of one key are never apart, so that cutting them further is in vain
+      const whole = onlyPart(again)
+      if (whole === undefined) found.push(...(await this.workedParts(operator, again, external, level + 1)))
+      else found.push({ kind: 'worked', operator, sides: whole })
     }
     return found
   }
@@ -301,4 +304,12 @@ export class ExternalRun {
 
 function rowsOf({ batches }: Result): number {
   return batches.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** The part of each side, where all rows of all sides are in one part; else undefined. */
+function onlyPart(sides: readonly Exchanged[]): readonly SpilledPart[] | undefined {
+  const filled = new Set(sides.flatMap(({ parts }) => parts.flatMap((segments, p) => (bytesOf(segments) > 0 ? [p] : []))))
+  const [only] = filled
+  if (only === undefined || filled.size > 1) return undefined
+  return sides.map(({ parts, shape }) => ({ kind: 'spilled', segments: parts[only] ?? [], shape }))
 }

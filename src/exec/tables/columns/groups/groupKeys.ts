@@ -28,7 +28,8 @@ export interface PassKey {
   readonly coded: CodedKeys
 }
 
-const WHOLE: ReadonlySet<ColumnType['kind']> = new Set(['i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'date'])
+/** Types of which all values, or those that the kernel finds to be whole numbers, have places. */
+const WHOLE: ReadonlySet<ColumnType['kind']> = new Set(['f64', 'i64', 'i32', 'u32', 'i16', 'u16', 'i8', 'u8', 'bool', 'date'])
 
 /** The key of the program's groups; undefined where a part is no whole number, or lies outside the arena. */
 export function passKey({ program, arena }: ColumnRun): PassKey | undefined {
@@ -64,11 +65,20 @@ export function passWindows(run: ColumnRun, key: PassKey, lookedAt: number): rea
   const seen = key.parts.some((part) => part.kind === 'computed')
     ? computedWindows(run, key, lookedAt)
     : columnWindows(key, run.program.rows, lookedAt)
+  // 0 has the place of -0, of which the key of a group would lose the sign
+  if (seen?.some(({ base, span }, p) => base <= 0 && base + span > 0 && hasNegativeZero(key.parts[p]))) return undefined
   return seen?.map((window, p) => {
     const text = key.coded[p]
     const codes = typeof text === 'object' ? codesOf(text) : undefined
     return codes === undefined ? window : { base: 0, span: codes.firsts.length }
   })
+}
+
+function hasNegativeZero(part: Part | undefined): boolean {
+  const values = part?.kind === 'column' ? part.column.values : undefined
+  if (!(values instanceof Float64Array)) return false
+  for (let row = 0; row < values.length; row++) if (values[row] === 0 && Object.is(values[row], -0)) return true
+  return false
 }
 
 function columnWindows(key: PassKey, rows: number, lookedAt: number): readonly Window[] | undefined {
@@ -146,7 +156,7 @@ export function columnOfNumbers(type: ColumnType, length: number, numberOf: (row
   for (let row = 0; row < length; row++) {
     const number = numberOf(row)
     if (number === null) continue
-    values[row] = number
+    values[row] = values instanceof BigInt64Array ? BigInt(number) : number
     validity[row >> 3] = (validity[row >> 3] as number) | (1 << (row & 7))
     present++
   }

@@ -88,7 +88,7 @@ async function squaresOf(
 }
 
 /** The sums of a fold by group: its full chunks and then the open one, combined pairwise. */
-function sumsOf(fold: number, { places, values, chunks }: Records): Float64Array {
+export function sumsOf(fold: number, { places, values, chunks }: Records): Float64Array {
   const found = values[fold] ?? new Float64Array(places.length)
   const full = chunks[fold]
   if (full === undefined) return found
@@ -98,7 +98,8 @@ function sumsOf(fold: number, { places, values, chunks }: Records): Float64Array
   })
 }
 
-function meansOf(fold: number, records: Records): Float64Array {
+/** The means of a sum's values by group. */
+export function meansOf(fold: number, records: Records): Float64Array {
   return sumsOf(fold, records).map((sum, group) => sum / (records.counts[group] as number)) // a count for each group
 }
 

@@ -17,7 +17,7 @@ import { groupRows } from '../../operators/groupBy/hashAggregate.ts'
 import { stridesOf, type Window } from '../../operators/hashing/keyWindows.ts'
 import type { ColumnRun } from '../columnRun.ts'
 import { codesOf, differentTexts } from '../texts/textCodes.ts'
-import { groupColumns, SIZES } from './groupedColumns.ts'
+import { groupColumns, meansOf, SIZES, sumsOf } from './groupedColumns.ts'
 import { columnOfNumbers, keyColumn, type PassKey, partAt, passKey, passWindows } from './groupKeys.ts'
 import { type PassSizes, type Records, recordsOf } from './groupRecords.ts'
 import { isFolded, isSpread, type PassFolds, PassSources, passFolds } from './groupSources.ts'
@@ -27,9 +27,9 @@ type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 /** Part of a key: a whole number, a text, or null. */
 type KeyPart = number | string | null
 
-/** Whether the aggregates can go on from range to range. */
-export function goesOn({ aggregates }: Aggregation): boolean {
-  return aggregates.every((call) => isFolded(call.kind) && !isSpread(call))
+/** Whether an aggregate can go on from range to range. */
+export function goesOn({ kind }: { readonly kind: Aggregation['aggregates'][number]['kind'] }): boolean {
+  return isFolded(kind)
 }
 
 export class RangedGroups {
@@ -43,10 +43,28 @@ export class RangedGroups {
   private readonly chunks: Map<number, number[]>[] = []
   /** The last range's. */
   private last: { readonly key: PassKey; readonly folds: PassFolds; readonly types: readonly ColumnType[] } | undefined
+  /** The groups of all rows with their means, where this adds the squares of the differences from these. */
+  private readonly means: { readonly groups: RangedGroups; readonly of: readonly Float64Array[] } | undefined
 
-  constructor(operator: Aggregation, sizes: PassSizes = SIZES) {
+  constructor(operator: Aggregation, sizes: PassSizes = SIZES, means?: RangedGroups['means']) {
     this.operator = operator
     this.sizes = sizes
+    this.means = means
+  }
+
+  /** The groups that the squares of variances are added to, in a second pass over all ranges; undefined where there are none. */
+  squares(): RangedGroups | undefined {
+    const spread = this.spread()
+    if (spread.length === 0) return undefined
+    const { operator } = this
+    const records = this.records()
+    const of = spread.map((fold) => meansOf(fold, records))
+    return new RangedGroups({ ...operator, aggregates: operator.aggregates.filter(isSpread) }, this.sizes, { groups: this, of })
+  }
+
+  /** The folds whose values variances are of. */
+  private spread(): readonly number[] {
+    return [...new Set(this.last?.folds.of.filter(isSpread).map(({ fold }) => fold) ?? [])]
   }
 
   /** The number of groups so far. */
@@ -65,8 +83,10 @@ export class RangedGroups {
     const { sizes } = this
     const key = passKey(run)
     const sources = new PassSources(run)
-    const folds = passFolds(run, this.operator.aggregates, sources)
-    if (key === undefined || folds === undefined) return false
+    const sums = passFolds(run, this.operator.aggregates, sources)
+    if (key === undefined || sums === undefined) return false
+    const { means } = this
+    const folds = means === undefined ? sums : { ...sums, kinds: sums.kinds.map(() => 'squares' as const) }
     const types = key.parts.map((part, p) => partType(key, p, part))
     if (this.last?.types.every((type, p) => sameType(type, types[p] ?? type)) === false) return false
     const windows = passWindows(run, key, sizes.keysLookedAt)
@@ -78,30 +98,42 @@ export class RangedGroups {
       counts: Float64Array.from(groups, (group) => this.counts[group] as number),
       values: folds.kinds.map((_, f) => Float64Array.from(groups, (group) => this.values[f]?.[group] as number)),
     }
-    const records = await recordsOf(run, { key, windows, folds, sources, sizes, before })
+    const all = means?.groups.placesIn(windows, texts)
+    const records = await recordsOf(run, {
+      ...{ key, windows, folds, sources, sizes, before },
+      ...(all &&
+        means && {
+          means: { places: all.places, of: means.of.map((of) => Float64Array.from(all.groups, (group) => of[group] as number)) },
+        }),
+    })
     if (records === undefined) return false
     this.last = { key, folds, types }
     this.take(records, groups, { windows, texts })
     return true
   }
 
-  /** The groups in order of first appearance. */
-  finish(): ExecBatch {
+  /** The groups in order of first appearance; `squares` of the same rows, where there are variances. */
+  finish(squares?: RangedGroups): ExecBatch {
     if (this.last === undefined || this.size === 0) return emptyBatch(this.operator.element)
     const { key, folds, types } = this.last
     const columns = types.map((type, p) => columnOf(this.parts[p] ?? [], type))
-    const records: Records = {
-      places: Int32Array.from(this.counts, (_, group) => group),
-      counts: Float64Array.from(this.counts),
-      values: folds.kinds.map((_, f) => Float64Array.from(this.values[f] ?? [])),
-      chunks: this.chunks,
-    }
+    const found = squares?.records()
+    const sums = new Map(found && this.spread().map((fold, i) => [fold, sumsOf(i, found)]))
     const { aggregates, method } = this.operator
     return groupRows(keyColumn(key, columns, this.size), {
       method: method ?? 'agg',
       named: aggregates,
-      columns: groupColumns(folds, records),
+      columns: groupColumns(folds, this.records(), sums),
     })
+  }
+
+  private records(): Records {
+    return {
+      places: Int32Array.from(this.counts, (_, group) => group),
+      counts: Float64Array.from(this.counts),
+      values: this.values.map((of) => Float64Array.from(of)),
+      chunks: this.chunks,
+    }
   }
 
   /** The groups that a range may have rows of, and their places in its windows. */
