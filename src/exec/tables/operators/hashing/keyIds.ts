@@ -9,7 +9,7 @@
 import type { Column } from '../../../../core/data/column.ts'
 import { valueReader } from '../../../../core/data/columnReaders.ts'
 import { emptyColumn } from '../../../../core/data/columnSlices.ts'
-import { type ColumnType, sameType, typeText } from '../../../../core/data/schema.ts'
+import { type ColumnType, plainType, sameType, typeText } from '../../../../core/data/schema.ts'
 import { valueText } from '../../../../core/data/valueKinds.ts'
 import { Bug } from '../../../../core/errors.ts'
 import { wordsOf } from '../../../kernels/js/typedLoops.ts'
@@ -95,7 +95,7 @@ export class KeyIds {
     if (this.type.kind === 'null' || this.type.kind === 'unknown') return length === 0
     const nested =
       type.kind === this.type.kind && (type.kind === 'list' || (type.kind === 'struct' && this.children.length === type.fields.length))
-    return nested || sameType(type, this.type)
+    return nested || sameType(plainType(type), plainType(this.type)) // values of one type may have other logical types in their files
   }
 
   private addNull(): number {
