@@ -37,7 +37,7 @@ import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
 import { askedCall } from '../source/askedElements.ts'
 import { regexMethod, textMethod } from '../textMethods.ts'
 import { binary, literal, logical } from './build.ts'
-import { comparesObjects, dateMethod, parsedDate } from './dates.ts'
+import { comparesObjects, dateMethod, parsedDate, utcTime } from './dates.ts'
 import { lowerExpression, privateMember } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
 import { isIndexName, memberValue } from './members.ts'
@@ -108,7 +108,8 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
     const time = parsedDate(l, exprs, l.span(node))
     return time === undefined ? l.refuseCall(name, node) : exprValue(time)
   }
-  return exprValue(calledBuiltin(f.name, exprs, l.span(node)))
+  const utc = f.name === 'Date.UTC' ? utcTime(l, exprs, l.span(node)) : undefined
+  return exprValue(utc ?? calledBuiltin(f.name, exprs, l.span(node)))
 }
 
 /** Builds the call of a builtin; `Date.UTC(2024, 0)` is folded to a number. */

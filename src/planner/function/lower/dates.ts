@@ -12,6 +12,7 @@ import type { Span } from '../../../core/span.ts'
 import { parameterName } from '../captures/outside.ts'
 import { refusalOf } from '../refusals.ts'
 import { literal } from './build.ts'
+import { clippedTime, timeInUtc, type UtcMethod, utcPart } from './calendar.ts'
 import type { Lowering } from './lowering.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 
@@ -26,7 +27,7 @@ const LOCAL_METHODS: ReadonlySet<string> = new Set(
 
 /**
  * Lowers `new Date('1994-01-01')`, in a form that no time zone changes, or `new Date(number)`: where the time is known before the run it is
- * a point in time, otherwise a value that row lambdas make. Undefined for other expressions.
+ * a point in time, otherwise a value that row lambdas make, and of which loop bodies have the milliseconds. Undefined for other expressions.
  */
 export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   const { callee, arguments: args } = node
@@ -52,17 +53,34 @@ export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   const known = of.kind === 'Literal' ? of.value : l.parameters.find((one) => one.name === (of as { name: string }).name)?.value
   if (isKnown && typeof known === 'number')
     return { kind: 'date', milliseconds: asTime(answered(l, of, span.text, (time) => new Date(time).getTime())), name: span.text }
-  if (l.context.kind !== 'row') return undefined
+  const isLoop = l.context.kind === 'loop'
   l.checks.push({
     expr: of,
-    holds: (kinds) => kinds?.every((kind) => OF_DATES.has(kind)) === true,
+    holds: (kinds) => kinds?.every((kind) => (isLoop ? NUMBERS : OF_DATES).has(kind)) === true,
     refusal: refusalOf('date-of-unknown', span, span.text),
   })
+  if (isLoop) return { kind: 'date', milliseconds: clippedTime(l, of, span), name: span.text }
   return exprValue({ kind: 'Call', callee: 'new Date', args: [of], span })
 }
 
 /** Types of which JavaScript makes Dates: no bigint, of which it makes none, and no list or object, of which it makes a text. */
 const OF_DATES: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8 bool null timestamp date utf8'.split(' '))
+
+const NUMBERS: ReadonlySet<string> = new Set('f64 f32 i32 u32 i16 u16 i8 u8 bool'.split(' '))
+
+/** Lowers `Date.UTC(year, month, …)` of loop bodies to arithmetic; undefined in row lambdas. */
+export function utcTime(l: Lowering, args: readonly Expr[], span: Span): Expr | undefined {
+  if (l.context.kind !== 'loop' || args.length === 0 || args.length > MOST_PARTS || args.every(({ kind }) => kind === 'Literal'))
+    return undefined
+  for (const expr of args) {
+    const holds = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => NUMBERS.has(kind)) === true
+    l.checks.push({ expr, holds, refusal: refusalOf('date-of-unknown', span, span.text) })
+  }
+  return timeInUtc(l, args, span)
+}
+
+/** Year, month, day, hours, minutes, seconds and milliseconds. */
+const MOST_PARTS = 7
 
 /** Lowers `Date.parse(text)` in row lambdas; undefined in loop bodies, and for more than one argument. */
 export function parsedDate(l: Lowering, args: readonly Expr[], span: Span): Expr | undefined {
@@ -96,12 +114,13 @@ export function comparesObjects(l: Lowering, left: Expr, right: Expr, span: Span
 /** Texts of a day, which is a day in UTC, or of a time with its offset. */
 const IN_UTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** Lowers `from.getTime()` and the like: the answer is the same for all rows, so it is a literal or a parameter. */
+/** Lowers `from.getTime()` and the like: a literal or a parameter where the time is known before the run, arithmetic elsewhere. */
 export function dateMethod(l: Lowering, date: Value & { kind: 'date' }, name: string, node: CallExpression): Value {
   const isKnown = METHODS.has(name) || (l.context.kind === 'row' && LOCAL_METHODS.has(name))
   if (!isKnown || node.arguments.length > 0) return l.refuse('unknown-method', node, `${date.name}.${name}`)
   const { milliseconds } = date
   if (name === 'getTime' || name === 'valueOf') return exprValue({ ...asNumber(milliseconds), span: l.span(node) })
+  if (milliseconds.kind === 'Local') return exprValue(utcPart(l, milliseconds, name as UtcMethod, l.span(node))) // no other is in METHODS
   return exprValue(answered(l, milliseconds, `${date.name}.${name}()`, (time) => new Date(time)[name as 'getUTCDate']()))
 }
 
