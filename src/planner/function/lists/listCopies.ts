@@ -187,7 +187,10 @@ function sliced(l: Lowering, over: Value, node: CallExpression): Value | undefin
 function madeOf(l: Lowering, over: Value, node: AnyNode): Made {
   const name = l.takeName('list')
   const isTyped = over.kind === 'view' && l.locals.has(over.array) && !l.lists.has(over.array)
-  return isTyped ? { name, dtype: l.dtypes.get(over.array) as Made['dtype'], node } : { name, dtype: 'f64', node, isList: true }
+  const isClamped = isTyped && l.clamped.has(over.array) ? { isClamped: true as const } : {}
+  return isTyped
+    ? { name, dtype: l.dtypes.get(over.array) as Made['dtype'], ...isClamped, node }
+    : { name, dtype: 'f64', node, isList: true }
 }
 
 function filtered(l: Lowering, what: Made, over: Value, test: (item: Value, index: Value) => Value): Value | undefined {

@@ -42,7 +42,9 @@ export function assignedList(l: Lowering, left: Identifier, value: Value, right:
   if (!l.sizes.has(view.array)) return false
   if (
     value.kind === 'view' &&
-    (l.dtypes.get(value.array) !== l.dtypes.get(view.array) || l.booleans.has(value.array) !== l.booleans.has(view.array))
+    (l.dtypes.get(value.array) !== l.dtypes.get(view.array) ||
+      l.booleans.has(value.array) !== l.booleans.has(view.array) ||
+      l.clamped.has(value.array) !== l.clamped.has(view.array))
   )
     return false
   const made = l.madeIn.get(view.array)

@@ -10,7 +10,6 @@
  * A subscript outside of it is an error of the run, as outside of any array, where JavaScript would give undefined.
  */
 import type { AnyNode, CallExpression, Expression, NewExpression, SpreadElement } from 'acorn'
-import type { DType } from '../../../core/data/schema.ts'
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { literal } from '../lower/build.ts'
 import type { Lowering } from '../lower/lowering.ts'
@@ -23,40 +22,37 @@ import { copied } from './listCopies.ts'
 import { lengthOf } from './listElements.ts'
 import { fill, lengthIn, type Made, put, typeLike, type View } from './madeArrays.ts'
 import { listOfArrays, listOfRows, made } from './movedArrays.ts'
-import { listOfPlaces, platformValue } from './places.ts'
+import { listOfPlaces, type NumberType, platformValue } from './places.ts'
 import { partsOf } from './stored.ts'
 
-const DTYPES: ReadonlyMap<unknown, DType> = new Map<unknown, DType>([
-  ...([
-    [Float64Array, 'f64'],
-    [Float32Array, 'f32'],
-    [Int32Array, 'i32'],
-    [Uint32Array, 'u32'],
-  ] as const),
-  ...([
-    [Int16Array, 'i16'],
-    [Uint16Array, 'u16'],
-    [Int8Array, 'i8'],
-    [Uint8Array, 'u8'],
-  ] as const),
+const TYPES: ReadonlyMap<unknown, NumberType> = new Map<unknown, NumberType>([
+  [Float64Array, { dtype: 'f64' }],
+  [Float32Array, { dtype: 'f32' }],
+  [Int32Array, { dtype: 'i32' }],
+  [Uint32Array, { dtype: 'u32' }],
+  [Int16Array, { dtype: 'i16' }],
+  [Uint16Array, { dtype: 'u16' }],
+  [Int8Array, { dtype: 'i8' }],
+  [Uint8Array, { dtype: 'u8' }],
+  [Uint8ClampedArray, { dtype: 'u8', isClamped: true }],
 ])
 
 /** Lowers `new Float64Array(8)`, `new Int32Array([1, 2, 3])`, `new Array(n)`; undefined for other constructors. */
 export function newTypedArray(l: Lowering, node: NewExpression): Value | undefined {
-  const dtype = DTYPES.get(platformValue(l, node.callee))
+  const type = TYPES.get(platformValue(l, node.callee))
   if (l.context.kind !== 'loop') return undefined
-  if (dtype === undefined) return newArray(l, node)
+  if (type === undefined) return newArray(l, node)
   const name = l.takeName('local')
   const [argument, another] = node.arguments
   if (argument === undefined || another !== undefined || argument.type === 'SpreadElement') return undefined
   const value = l.verbs.value(l, argument)
   if (value.kind === 'refused') return REFUSED
-  if (value.kind === 'tuple') return holding(l, { name, dtype, node }, value.items)
-  const copy = copied(l, { name, dtype, node }, value)
+  if (value.kind === 'tuple') return holding(l, { name, ...type, node }, value.items)
+  const copy = copied(l, { name, ...type, node }, value)
   if (copy !== undefined) return copy
   const length = lengthOf(l, value)
-  if (length === undefined && value.kind === 'expr') return filled(l, { name, dtype, node }, value.expr, 0)
-  return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, dtype, node }, length, 0)
+  if (length === undefined && value.kind === 'expr') return filled(l, { name, ...type, node }, value.expr, 0)
+  return length === undefined ? l.refuse('local-array-length', argument, l.span(node).text) : filled(l, { name, ...type, node }, length, 0)
 }
 
 /** Lowers `new Array(n)`, whose places are assigned afterwards; undefined for other constructors. */
@@ -76,21 +72,21 @@ export function calledArray(l: Lowering, node: CallExpression): Value | undefine
   if (l.context.kind !== 'loop' || callee.type !== 'MemberExpression' || callee.computed || callee.property.type !== 'Identifier')
     return undefined
   const { object, property } = callee
-  const of = property.name === 'of' ? DTYPES.get(platformValue(l, object)) : undefined
+  const of = property.name === 'of' ? TYPES.get(platformValue(l, object)) : undefined
   if (of !== undefined) {
     const name = l.takeName('local')
     const items = elements(l, node.arguments)
-    return items === undefined ? REFUSED : holding(l, { name, dtype: of, node }, items)
+    return items === undefined ? REFUSED : holding(l, { name, ...of, node }, items)
   }
   const isFrom = property.name === 'from'
-  const dtype = isFrom ? DTYPES.get(platformValue(l, object)) : undefined
-  const copies = dtype !== undefined || (isFrom && platformValue(l, object) === Array)
-  const as = dtype === undefined ? ({ dtype: 'f64', isList: true } as const) : { dtype }
-  return listOfPlaces(l, node, { dtype }) ?? (copies ? copyFrom(l, as, node) : undefined)
+  const typed = isFrom ? TYPES.get(platformValue(l, object)) : undefined
+  const copies = typed !== undefined || (isFrom && platformValue(l, object) === Array)
+  const as = typed ?? ({ dtype: 'f64', isList: true } as const)
+  return listOfPlaces(l, node, { typed }) ?? (copies ? copyFrom(l, as, node) : undefined)
 }
 
 /** Lowers `Array.from(row)`, `Float64Array.from(row, (v) => …)`; undefined for other calls. */
-function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList'>, node: CallExpression): Value | undefined {
+function copyFrom(l: Lowering, as: Pick<Made, 'dtype' | 'isList' | 'isClamped'>, node: CallExpression): Value | undefined {
   const [of, by, another] = node.arguments
   if (of === undefined || of.type === 'SpreadElement' || by?.type === 'SpreadElement' || another !== undefined) return undefined
   if (of.type === 'ObjectExpression') return undefined

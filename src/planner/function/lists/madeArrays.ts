@@ -32,6 +32,8 @@ export interface Made {
   readonly isList?: true
   /** Whether its elements are true and false, for which memory has 1 and 0. */
   readonly isBoolean?: true
+  /** Whether it is a Uint8ClampedArray, which rounds what it is given, and keeps 0 or 255 of what is beyond. */
+  readonly isClamped?: true
   /** The array in messages; the text of the node unless said otherwise. */
   readonly text?: string
 }
@@ -39,7 +41,7 @@ export interface Made {
 /** Makes the storage of an array that is not moved, and returns its name; undefined where it is refused. */
 export function arrayOfBody(
   l: Lowering,
-  { name, dtype, node, isList, isBoolean: areTruths, text = l.span(node).text }: Made,
+  { name, dtype, node, isList, isBoolean: areTruths, isClamped, text = l.span(node).text }: Made,
   shape: readonly number[],
 ): string | undefined {
   const { context } = l
@@ -60,6 +62,7 @@ export function arrayOfBody(
   l.makers.set(array, makerOf(l, node))
   if (isList) l.lists.add(array)
   if (areTruths) l.booleans.add(array)
+  if (isClamped) l.clamped.add(array)
   return array
 }
 

@@ -41,8 +41,8 @@ export function made(l: Lowering, what: Made, shape: readonly number[]): View | 
 
 /** Makes a moved array as a row of its bank; undefined where it is refused. */
 function bankRow(l: Lowering, what: Made, shape: readonly number[]): View | undefined {
-  const { dtype, isList, isBoolean, node } = what
-  const key = `${dtype} ${isList === true} ${isBoolean === true} ${shape.join(' ')}`
+  const { dtype, isList, isBoolean, isClamped, node } = what
+  const key = `${dtype} ${isList === true} ${isBoolean === true} ${isClamped === true} ${shape.join(' ')}`
   const known = l.rowsNeeded.get(key) ?? { again: 0, once: 1 }
   const rows = [known.again + known.once, ...shape]
   const array = l.banks.get(key)?.array ?? arrayOfBody(l, { ...what, name: `${what.name}_rows` }, rows)

@@ -35,7 +35,10 @@ export interface Places {
   readonly same?: Expr
 }
 
-type Typed = Pick<Made, 'dtype' | 'isList' | 'isBoolean'>
+/** The elements of a typed array. */
+export type NumberType = Pick<Made, 'dtype' | 'isClamped'>
+
+type Typed = Pick<Made, 'dtype' | 'isList' | 'isBoolean' | 'isClamped'>
 
 /** Returns the platform's function or class that a name stands for; undefined for the user's own. */
 export function platformValue(l: Lowering, node: AnyNode): unknown {
@@ -48,9 +51,9 @@ export function platformValue(l: Lowering, node: AnyNode): unknown {
 export function listOfPlaces(
   l: Lowering,
   node: AnyNode,
-  how: { readonly dtype?: DType | undefined; readonly name?: string } = {},
+  how: { readonly typed?: NumberType | undefined; readonly name?: string } = {},
 ): Value | undefined {
-  const { dtype } = how
+  const { dtype, ...isClamped } = how.typed ?? {}
   const form = l.context.kind === 'loop' ? formOf(l, node, dtype !== undefined) : undefined
   if (form?.isArray !== true) return undefined
   const name = how.name ?? l.takeName('local')
@@ -59,7 +62,7 @@ export function listOfPlaces(
   const { length, same } = places
   const records = dtype === undefined ? recordsOfPlaces(l, name, places, node) : undefined
   if (records !== undefined) return records
-  const typed = (item: Expr): Typed => (dtype === undefined ? { isList: true, ...typeLike(item) } : { dtype })
+  const typed = (item: Expr): Typed => (dtype === undefined ? { isList: true, ...typeLike(item) } : { dtype, ...isClamped })
   if (same === undefined) return eachPlace(l, { name, node, typed, isPlain: dtype === undefined }, places)
   const what = { name, node, ...typed(same) }
   const list = typeof length === 'number' ? made(l, what, [length]) : sizedArray(l, what, length)
@@ -243,5 +246,12 @@ function rowIn(l: Lowering, item: Value): (Typed & { readonly array: string; rea
   const [length] = shape ?? []
   if (length === undefined || shape?.length !== 1 || dtype === undefined) return undefined
   const isList = l.lists.has(array) ? { isList: true as const } : {}
-  return { array, dtype: dtype as DType, length, ...isList, ...(l.booleans.has(array) ? { isBoolean: true as const } : {}) }
+  return {
+    array,
+    dtype: dtype as DType,
+    length,
+    ...isList,
+    ...(l.booleans.has(array) ? { isBoolean: true as const } : {}),
+    ...(l.clamped.has(array) ? { isClamped: true as const } : {}),
+  }
 }

@@ -64,6 +64,24 @@ export function logical(operator: '&&' | '||' | '??', left: Expr, right: Expr, s
   return { kind: 'Logical', operator, left, right, span }
 }
 
+/** From here on doubles are whole numbers: a sum with it is rounded to one, halves to the even one. */
+const WHOLE_FROM = 2 ** 52
+
+/** Returns a write into a Uint8ClampedArray with the value that it keeps; other statements as they are. */
+export function withClamped(stmt: Stmt, clamped: ReadonlySet<string>): Stmt {
+  if (stmt.kind !== 'Write' || !clamped.has(stmt.array) || clampedWrites.has(stmt)) return stmt
+  const { span } = stmt
+  const least: Expr = { kind: 'Call', callee: 'Math.max', args: [stmt.value, literal(0, span)], span }
+  const within: Expr = { kind: 'Call', callee: 'Math.min', args: [least, literal(255, span)], span }
+  const whole = literal(WHOLE_FROM, span)
+  const write: Stmt = { ...stmt, value: binary('-', binary('+', within, whole, span), whole, span) }
+  clampedWrites.add(write)
+  return write
+}
+
+/** Writes with the value that is kept, which are emitted again where they stand in a block. */
+const clampedWrites = new WeakSet<Stmt>()
+
 const INVERSE: Readonly<Partial<Record<BinaryOperator, BinaryOperator>>> = { '===': '!==', '!==': '===', '==': '!=', '!=': '==' }
 
 /** Returns an expression that is truthy exactly where `expr` is, for tests only. */

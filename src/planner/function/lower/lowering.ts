@@ -13,7 +13,7 @@ import { forbiddenCall, type Reason, refusalOf } from '../refusals.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import { noteLocal } from '../surelyNumbers.ts'
 import type { Unit } from '../unit.ts'
-import { literal } from './build.ts'
+import { literal, withClamped } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import { type Frame, holdsLiteral, type Shape, type Sites } from './loweringParts.ts'
 import { type Given, LoweringState } from './loweringState.ts'
@@ -56,7 +56,7 @@ export class Lowering extends LoweringState<Lowering> {
   }
 
   emit(...statements: readonly Stmt[]): void {
-    this.out.push(...statements)
+    this.out.push(...(this.clamped.size === 0 ? statements : statements.map((one) => withClamped(one, this.clamped))))
     this.#nodes += statements.length
   }
 

@@ -89,6 +89,8 @@ export abstract class LoweringState<L> {
   readonly checkedColumns: ReadonlyMap<string, string>
   /** Arrays whose elements are true and false. */
   readonly booleans: Set<string> = new Set()
+  /** The arrays that the body makes as Uint8ClampedArrays. */
+  readonly clamped: Set<string> = new Set()
   readonly captured: Map<string, unknown> = new Map()
   readonly units: Map<unknown, Unit> = new Map()
   /** The classes of methods, by the method's unit. */
