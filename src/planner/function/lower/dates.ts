@@ -12,7 +12,7 @@ import type { Span } from '../../../core/span.ts'
 import { parameterName } from '../captures/outside.ts'
 import { refusalOf } from '../refusals.ts'
 import { literal } from './build.ts'
-import { clippedTime, timeInUtc, type UtcMethod, utcPart } from './calendar.ts'
+import { clippedTime, timeInUtc, type UtcMethod, utcPart } from './dates/calendar.ts'
 import type { Lowering } from './lowering.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
 

@@ -687,7 +687,10 @@ test('a Date of a number is made where the function runs, and one of constants b
     'It asks whether two Dates are the same object. Compare their times, as a.getTime() === b.getTime().',
   )
   expect(row((r) => new Date(r.stars).setUTCHours(0))).toContain('It calls the method setUTCHours.')
-  expect(loop((stars, [u], { W }) => W.set(u, 0, new Date(stars).getTime()))).toContain('It makes an object with new.')
+  expect(loop((stars, [u], { W }) => W.set(u, 0, new Date(stars).getTime()))).toBe(
+    'let time = #0\nlet time$1 = ((Math.abs(time) <= 8640000000000000) ? (Math.trunc(time) + 0) : NaN)\nW[@0, 0] = time$1',
+  )
+  expect(loop((_, [u], { W }) => W.set(u, 0, new Date(2024, u).getTime()))).toContain('It makes an object with new.')
   const returned = lowerFunction(((r: { readonly stars: number }) => ({ at: new Date(r.stars) })) as never, ROW).fn
   expect(returnedElement(returned, ROW)).toEqual({
     kind: 'row',

@@ -7,10 +7,10 @@
  * Days are counted from the first of March of year 0, so that the leap day is the last of its year. Every step is exact: days are whole
  * numbers below 2 ** 28, and what is not finite makes NaN of all that follows from it.
  */
-import type { Expr } from '../../../core/ir/functionIr.ts'
-import type { Span } from '../../../core/span.ts'
-import { binary, literal } from './build.ts'
-import type { Lowering } from './lowering.ts'
+import type { Expr } from '../../../../core/ir/functionIr.ts'
+import type { Span } from '../../../../core/span.ts'
+import { binary, literal } from '../build.ts'
+import type { Lowering } from '../lowering.ts'
 
 const DAY_MS = 864e5
 /** The days from the first of March of year 0 to the first of January of 1970. */
