@@ -22,7 +22,7 @@ import { partOf } from '../lists/stored.ts'
 import { checkedInWindow, type Window, windowRead } from '../lists/windows/windows.ts'
 import { refusalOf } from '../refusals.ts'
 import { elementOfRowList, lengthOfRowList } from '../rowLists.ts'
-import { askedElement, askingOf } from '../source/askedElements.ts'
+import { askedCall, askedElement, askingOf } from '../source/askedElements.ts'
 import { classSourceOf } from '../source/source.ts'
 import { characterAt } from '../textIndex.ts'
 import type { AnyFunction } from '../unit.ts'
@@ -313,9 +313,22 @@ function globalMember(l: Lowering, object: Value & { kind: 'global' }, name: str
   const constant = staticField(object.value, name)
   if (constant !== undefined) return exprValue(literal(constant.value, l.span(node)))
   const property = propertyOf(object.value, name)
-  if (property === undefined) return l.refuse('captured-object', node, object.name)
+  if (property === undefined) return staticGetter(l, object, name, node) ?? l.refuse('captured-object', node, object.name)
   if (l.context.kind === 'loop' && isStaticField(object.value, property.value)) return fromOutside(l, property.value, full, 'capture', node)
   return globalValue(l, full, property.value, node)
+}
+
+/** Lowers the value of a static getter of a class of the program, or of one that it extends, in loop bodies; undefined for anything else. */
+function staticGetter(l: Lowering, object: Value & { kind: 'global' }, name: string, node: AnyNode): Value | undefined {
+  if (l.context.kind !== 'loop') return undefined
+  for (let of: unknown = object.value; typeof of === 'function'; of = Object.getPrototypeOf(of)) {
+    if (hasTraps(of) || classSourceOf(of as AnyFunction) === undefined) return undefined
+    const own = Object.getOwnPropertyDescriptor(of, name)
+    if (own === undefined) continue
+    const closure = own.get === undefined ? undefined : fromOutside(l, own.get, `${object.name}.${name}`, 'capture', node)
+    return closure?.kind === 'closure' ? l.verbs.inline(l, askedCall(l, { ...closure, self: object }, node), [], node) : undefined
+  }
+  return undefined
 }
 
 /** Whether a value is a static field of a class of the program, which runs compare (`capturedNow.ts`); its functions are called as methods. */
