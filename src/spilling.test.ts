@@ -102,7 +102,8 @@ for (const { name, rows, rowGroupRows, memory } of [
     const small = await Session.start({ workers: 1, memory, progress: false })
     const done: number[] = []
     small.events.subscribe((event) => {
-      if (event.kind === 'stage' && event.phase === 'started' && event.stage.includes('finer')) done.push(0)
+      if (event.kind === 'stage' && event.phase === 'started' && event.stage.startsWith('ScanExec') && event.stage.includes('finer'))
+        done.push(0)
       if (event.kind === 'progress' && event.job.includes('finer')) done.push((done.pop() ?? 0) + 1)
     })
     const table = (await small.readParquet(file)) as unknown as DistArray<{ readonly k: number; readonly v: number }>

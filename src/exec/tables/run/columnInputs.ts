@@ -303,6 +303,11 @@ export class ColumnInputs {
     return isThere ? (program) => keyFilters(filteredBy, this.state.joined, program, this.state.options.arena) : undefined
   }
 
+  /** Whether memory has no room for the columns of the operator's input, so that it was tried range after range. */
+  isInRanges({ operator, inputs: [input] }: Wide): boolean {
+    return input !== undefined && rangedScan(input, operator, this.state.options, false) !== undefined
+  }
+
   /** The groups of a file that memory has no room for, range after range; undefined where memory has room, or no passes add the rows. */
   async groupedInRanges(wide: Wide, operator: WideOperator = wide.operator): Promise<ExecBatch | undefined> {
     const { inputs, where, keys } = wide

@@ -23,6 +23,7 @@ import { type ExecBatch, emptyBatch, hiddenBatch, rowBatch } from '../operators/
 import { structColumn } from '../operators/rows/rowKernel.ts'
 import { isFinerThanMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 import { bytesOfBatches } from '../planRecord.ts'
+import { type GroupsSeen, groupsBeyond } from '../spill/expected.ts'
 import type { StageTask } from '../stage.ts'
 import { sharedWork } from '../wide/sharedWork.ts'
 import { overRanges, type Ranges } from './rangedInputs.ts'
@@ -61,7 +62,7 @@ export async function onceInRanges(input: PhysicalPlan, operator: WideOperator, 
     return made === undefined ? refused('kernels do not compare its rows') : { run, made }
   }
   try {
-    for await (const { made, blocks, milliseconds } of overRanges(plan, ranges, work, { codedKeys: true })) {
+    for await (const { made, blocks, milliseconds, ...progress } of overRanges(plan, ranges, work, { codedKeys: true })) {
       found.hold(blocks)
       if (isRefused(made)) {
         state.record?.refuse(input, made.because)
@@ -69,8 +70,10 @@ export async function onceInRanges(input: PhysicalPlan, operator: WideOperator, 
         return undefined
       }
       state.record?.addRange(plan, made.run, { batch: made.made, scan, milliseconds })
-      await found.shrink()
+      const seen = await found.shrink()
       charge.raiseTo(found.bytes)
+      if (seen !== undefined && state.tries > 0)
+        state.checkRoom(groupsBeyond({ ...seen, ...progress }, found.bytes, arena.budgetBytes), operator.kind)
     }
     state.record?.ranAs(input, plan)
     return found.result(rows)
@@ -169,15 +172,20 @@ class RowsOnce {
     return added
   }
 
-  /** Keeps the first of equal rows of all ranges so far, where there are many more than after the last time. */
-  async shrink(): Promise<void> {
+  /** Keeps the first of equal rows of all ranges so far, where there are many more than after the last time; returns how many there are then, and how many of a range are new on average. */
+  async shrink(): Promise<Pick<GroupsSeen, 'groups' | 'fresh' | 'last'> | undefined> {
     const rows = this.pieces.reduce((sum, { length }) => sum + length, 0)
-    if (rows > GROWTH * this.rowsOnce && this.pieces.length > 1) {
+    const before = this.rowsOnce
+    const ranges = this.pieces.length - 1
+    const isLarger = ranges > 0 && rows >= GROWTH * before
+    if (isLarger) {
       const once = await this.once(this.pieces)
       if (once !== undefined) this.pieces = [once]
       this.rowsOnce = once?.length ?? rows
-    } else if (this.pieces.length === 1) this.rowsOnce = rows
+    } else if (ranges === 0) this.rowsOnce = rows
     this.blocks = this.state.blocks.keep([...this.blocks, ...this.held.splice(0)], this.pieces)
+    if (!isLarger || this.rowsOnce === 0) return undefined
+    return { groups: this.rowsOnce, fresh: (this.rowsOnce - before) / ranges, last: (rows - before) / ranges }
   }
 
   /** The rows, as hidden columns of the operator's input, and the blocks that they lie in. */

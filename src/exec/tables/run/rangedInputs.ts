@@ -25,7 +25,7 @@ import type { TimedLoad } from '../loadsAhead.ts'
 import type { ExecBatch } from '../operators/batches.ts'
 import { cutPartitions, PARTITION_ROWS } from '../operators/partitions.ts'
 import { scanRanges, splitsRead } from '../scanSplits.ts'
-import { partitionsBeyond } from '../spill/expected.ts'
+import { groupsBeyond, partitionsBeyond } from '../spill/expected.ts'
 import { withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
@@ -141,19 +141,25 @@ export async function groupsInRanges(
   ranges: Ranges,
 ): Promise<ExecBatch | undefined> {
   const { scan, state } = ranges
+  const { arena } = state.options
   const groups = new RangedGroups(operator, state.options.groupPass)
-  const charge = new Charge(state.options.arena, operator.kind)
+  const charge = new Charge(arena, operator.kind)
   const added = async (to: RangedGroups, before: number): Promise<boolean> => {
     const work = async (run: ColumnRun): Promise<{ readonly run: ColumnRun } | NotColumns> => {
       return (await to.add(run)) ? { run } : refused('no pass adds its rows to the groups of other ranges')
     }
-    for await (const { made, blocks, milliseconds } of overRanges(plan, ranges, work, { codedKeys: true })) {
+    let size = 0
+    for await (const { made, blocks, milliseconds, ...progress } of overRanges(plan, ranges, work, { codedKeys: true })) {
       state.blocks.free(blocks)
       if (isRefused(made)) {
         state.record?.refuse(plan, made.because)
         return false
       }
       charge.raiseTo(before + to.bytes)
+      const fresh = to.size - size
+      size = to.size
+      if (state.tries > 0 && size > 0)
+        state.checkRoom(groupsBeyond({ groups: size, fresh, last: fresh, ...progress }, to.bytes, arena.budgetBytes), operator.kind)
       if (to === groups) state.record?.addRangeOfGroups(wide, plan, made.run, { scan, milliseconds })
     }
     return true

@@ -73,6 +73,7 @@ export class SpilledOperators {
 
   /** The result by ranges of an input whose columns memory has room for, but not for what the operator makes of all of them at once; undefined where there is none, or it has no room either. */
   private async inRanges(plan: Wide, undo: () => void): Promise<Dataset | undefined> {
+    if (this.columns.isInRanges(plan)) return undefined // that was in vain
     try {
       return await this.state.withSmallRanges(() => this.wideOperators.inRanges(plan, { isBounded: true }))
     } catch (error) {
