@@ -64,6 +64,11 @@ export function logical(operator: '&&' | '||' | '??', left: Expr, right: Expr, s
   return { kind: 'Logical', operator, left, right, span }
 }
 
+/** Whether an expression is a power that takes a call, which costs more than to keep what it gives; squares are products. */
+export function isPower(expr: Expr): boolean {
+  return expr.kind === 'Binary' && expr.operator === '**' && !(expr.right.kind === 'Literal' && expr.right.value === 2)
+}
+
 /** From here on doubles are whole numbers: a sum with it is rounded to one, halves to the even one. */
 const WHOLE_FROM = 2 ** 52
 

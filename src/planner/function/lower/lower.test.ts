@@ -706,3 +706,13 @@ test('lists and objects of constants that are written out are looked up as captu
   // their parts are those of the row
   expect(row((r) => [r.stars, 5].includes(3))).toBe('return (#0.stars === 3)')
 })
+
+test('a power is computed once, however often what it gives is used', () => {
+  expect(
+    loop((v, [i], { W }) => {
+      const scale = 2 ** -v
+      const square = v ** 2
+      W.set(i, 0, scale * square + square / scale)
+    }),
+  ).toBe('let scale = (2 ** -#0)\nW[@0, 0] = ((scale * (#0 ** 2)) + ((#0 ** 2) / scale))')
+})

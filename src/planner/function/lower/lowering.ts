@@ -13,7 +13,7 @@ import { forbiddenCall, type Reason, refusalOf } from '../refusals.ts'
 import type { FunctionNode } from '../source/ast.ts'
 import { noteLocal } from '../surelyNumbers.ts'
 import type { Unit } from '../unit.ts'
-import { literal, withClamped } from './build.ts'
+import { isPower, literal, withClamped } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import { type Frame, holdsLiteral, type Shape, type Sites } from './loweringParts.ts'
 import { type Given, LoweringState } from './loweringState.ts'
@@ -243,7 +243,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'Unary':
         return budget > 0 && this.isStable(expr.operand, budget - 1)
       case 'Binary':
-        return budget > 0 && this.isStable(expr.left, budget - 1) && this.isStable(expr.right, budget - 1)
+        return budget > 0 && !isPower(expr) && this.isStable(expr.left, budget - 1) && this.isStable(expr.right, budget - 1)
       case 'Logical':
       case 'Conditional':
       case 'Call':
