@@ -243,7 +243,7 @@ export const ARROW_BOMBS: readonly Bomb[] = [
           buffers: [NONE, zeros(4), NONE, zeros(4)],
         }),
       ),
-    ends: { refused: 'a column has the Arrow type run-end encoded, which is not read' },
+    ends: { refused: 'cannot be read: a column has the Arrow type run-end encoded. Write it in another form.' },
   },
   {
     name: 'a compressed buffer that says 2^60 bytes',

@@ -28,7 +28,7 @@ import { checkReading, type FileSource, type ReadOptions, requestsOf } from '../
 import { type Around, messageOfColumns, schemaOf } from './arrowBody.ts'
 import { checkColumn, type Room } from './arrowChecks.ts'
 import { batchOfRecordBatch } from './arrowColumns.ts'
-import { footerFault, messageFault } from './arrowHeader.ts'
+import { footerFault, headerFaultText, messageFault } from './arrowHeader.ts'
 import { dictionariesOf } from './arrowLayout.ts'
 import { Footer, Message, MessageHeader, RecordBatchReader, RecordBatchStreamWriter } from './arrowLibrary.ts'
 import { type ArrowDetail, type Found, Messages, type RowElement } from './arrowMessages.ts'
@@ -133,7 +133,7 @@ async function openFile(bytes: ByteSource, path: string, budgetBytes: number): P
   if (Buffer.from(tail.subarray(4)).toString('latin1') !== MAGIC) throw cut()
   const length = new DataView(tail.buffer, tail.byteOffset).getUint32(0, true)
   const end = bytes.size - tailBytes
-  const damaged = (what: string) => new SourceError(`${path} is damaged: ${what}.`, path)
+  const damaged = (what: string) => new SourceError(headerFaultText(path, what), path)
   if (length > end - 8) throw damaged('its index is longer than the file')
   const blocks: { readonly dictionaries: FileBlock[]; readonly batches: FileBlock[] } = { dictionaries: [], batches: [] }
   let schema: Schema
@@ -218,7 +218,7 @@ async function messageAt(bytes: ByteSource, at: number, path: string, first: boo
   let bodyLength: number
   const header = await bytes.read(start, start + length)
   const fault = messageFault(header)
-  if (fault !== undefined) throw marked ? new SourceError(`${path} is damaged: ${fault} at byte ${at}.`, path) : damaged(fault)
+  if (fault !== undefined) throw marked ? new SourceError(headerFaultText(path, fault, ` at byte ${at}`), path) : damaged(fault)
   try {
     message = Message.decode(header)
     bodyLength = Number(message.bodyLength)

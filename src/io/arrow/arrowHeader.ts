@@ -19,6 +19,8 @@ const NEWER_TYPES: ReadonlyMap<number, string> = new Map([
   [26, 'large list view'],
 ])
 const LAST_TYPE = 24
+/** Faults of sound files: a type without a name is a changed byte rather. */
+const UNREAD: RegExp = new RegExp(`(?<what>.* (?:${[...NEWER_TYPES.values(), 'big-endian'].join('|')})), which is not read$`)
 /** Types with any number of columns below them, and with one. */
 const RECORDS: readonly number[] = [13, 14]
 const LISTS: readonly number[] = [12, 16, 17, 21]
@@ -28,6 +30,12 @@ const DICTIONARY_BATCH = 2
 const RECORD_BATCH = 3
 /** The messages of tensors, dense and sparse. */
 const TENSORS: readonly number[] = [4, 5]
+
+/** Says of a file what the fault of one of its headers is; `at` is where. */
+export function headerFaultText(path: string, fault: string, at = ''): string {
+  const { what } = UNREAD.exec(fault)?.groups ?? {}
+  return what === undefined ? `${path} is damaged: ${fault}${at}.` : `${path} cannot be read: ${what}. Write it in another form.`
+}
 
 /** The fault of a message's header; undefined where it is sound. */
 export function messageFault(bytes: Uint8Array): string | undefined {
