@@ -39,6 +39,7 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
       const { blocks, numbers } = rank === 0 ? blocksOfLanes(whole, 0, half) : blocksOfLanes(whole, half, whole.laneCount)
       const [failure, start] = [BigInt64Array.of(NO_FAILURE), startWords(blocks, 1)]
       const claims = { words: new Int32Array(claimWords(blocks.count, 1)), failure, start, homes: 1, took: new Float64Array(blocks.count) }
+      const depthOf = new Map(moves.sends.map(({ block, depth }) => [block, depth]))
       /** Blocks in the order in which they were told of, each with the failure that it was told with. */
       const told: (readonly [number, number | undefined])[] = []
       let sent = 0
@@ -47,6 +48,7 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
         putRows: () => expect.unreachable('Nothing is served.'),
         send: (_, { blocks: done, failed }) => {
           for (const [block] of done) told.push([block, failed])
+          expect(new Set(done.map(([block]) => depthOf.get(block))).size).toBe(1)
           expect(done.length).toBeLessThanOrEqual(moves.together[0]?.[1] ?? 1)
           sent++
         },
@@ -85,20 +87,39 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
           ran.add(block)
           for (const { block: sent } of moves.sends) if (sent === block) expected.push([block, smallest])
           gate.finished(place)
-          // a failure holds nothing back
-          if (smallest !== undefined && moves.sends.some(({ block: sent }) => sent === block)) expect(edges.holds).toBe(false)
+          // a failure holds nothing back, nor is the last of a depth held back
+          const isSent = moves.sends.some(({ block: sent }) => sent === block)
+          const depths = new Set(moves.sends.flatMap((send) => (ran.has(send.block) ? [] : send.depth)))
+          if (isSent && (smallest !== undefined || depths.size === 0)) expect(edges.holds).toBe(false)
+          if (isSent && !depths.has(depthOf.get(block) as number)) expect(told.some(([one]) => one === block)).toBe(true)
           finishBlock(claims, blocks, place, claimer)
         }
       } while (take())
       expect(ran.size).toBe(blocks.count)
       gate.end()
-      expect(told.map(([block]) => block)).toEqual(expected.map(([block]) => block))
+      for (const depth of new Set(depthOf.values())) {
+        const ofDepth = ([block]: readonly [number, unknown]): boolean => depthOf.get(block) === depth
+        expect(told.filter(ofDepth).map(([block]) => block)).toEqual(expected.filter(ofDepth).map(([block]) => block))
+      }
       // what was held back is told with a failure that came later
-      for (const [i, [, failed]] of told.entries()) expect(failed ?? 1e9).toBeLessThanOrEqual(expected[i]?.[1] ?? 1e9)
+      const failedOf = new Map(expected)
+      for (const [block, failed] of told) expect(failed ?? 1e9).toBeLessThanOrEqual(failedOf.get(block) ?? 1e9)
       expect(sent).toBeLessThanOrEqual(moves.sends.length)
       // the next pass waits for as much
       expect(new Edges(2, moves, numbers, world).waits).toEqual(waits)
       if (smallest === undefined) expect(sent).toBe(messagesOf(moves))
+      // in a round there are blocks of a depth, and what they leave is sent before the next one
+      const round = new Edges(3, moves, numbers, world)
+      const ofRound = new BlockGate({ blocks, work: { schedule: blocks, claimed: blocks }, claims, numbers }, round)
+      ofRound.open()
+      for (let i = (order.next().value as number) % Math.ceil(blocks.count / 4); i >= 0; i--) {
+        const place = takeReady(claims, claimer)
+        if (place < 0) break
+        ofRound.finished(place)
+        finishBlock(claims, blocks, place, claimer)
+      }
+      ofRound.end()
+      expect(round.holds).toBe(false)
     }),
     RUN,
   )
@@ -177,7 +198,10 @@ test('threads of their own run blocks that wait for nothing first, never wait in
           }
           const next = one?.plan[one.at]
           if (next === undefined) one?.gate.end()
-          else void one?.gate.ready(next)
+          else {
+            void one?.gate.ready(next)
+            if ((one?.edges.waits[next] ?? 0) > 0) expect(one?.edges.holds).toBe(false)
+          }
           // some of what was sent arrives
           for (const arrive of onTheirWay.splice(0, 1 + ((order.next().value as number) % 3))) {
             arrive()

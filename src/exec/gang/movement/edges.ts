@@ -5,7 +5,7 @@
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { BlockGate, Outside } from '../../loops/claims/blockGate.ts'
 import { bytesOfAll, bytesOfBox, packInto, type StoredBox, sharedBytes, unpackBoxes } from './boxWire.ts'
-import type { Moves, NumberedBox, RowsHead, Send, Take } from './moves.ts'
+import { groupOf, groupsOf, type Moves, type NumberedBox, type RowsHead, type Send, type Take } from './moves.ts'
 
 /** Head of `edge`: blocks that are done, in their order, whose elements the parts hold. */
 export interface EdgeHead {
@@ -23,6 +23,7 @@ export interface Edge {
 
 /** Edges held back for a process, to go in one message with more. */
 interface Held {
+  readonly to: number
   readonly blocks: (readonly [block: number, parts: number])[]
   readonly parts: Uint8Array[]
   /** Memory for the edges that are still to join it. */
@@ -39,8 +40,9 @@ export class Edges implements Outside {
   readonly #putRows: (rows: RowsHead, values: Uint8Array) => void
   readonly #send: (to: number, head: EdgeHead, parts: readonly Uint8Array[]) => void
   readonly #early: Edge[] = []
-  /** The edges held back for each process. */
-  readonly #held = new Map<number, Held>()
+  /** The edges held back, by their groups. */
+  readonly #held = new Map<string, Held>()
+  readonly #left: Map<string, number>
   /** The smallest rank that has failed. */
   #failed: number | undefined
   #gate: BlockGate | undefined
@@ -66,6 +68,7 @@ export class Edges implements Outside {
     this.#putRows = putRows
     this.#send = send
     this.waits = this.#tables.waits.slice()
+    this.#left = new Map(this.#tables.counts)
   }
 
   get tells(): Uint8Array {
@@ -89,21 +92,26 @@ export class Edges implements Outside {
   finished(place: number, failed: number | undefined): void {
     const { numbers, sends, together } = this.#tables
     const block = numbers[place] as number
-    for (const { to, boxes } of sends.get(block) ?? []) {
+    for (const send of sends.get(block) ?? []) {
+      const { to, boxes } = send
+      const group = groupOf(send)
+      const left = (this.#left.get(group) as number) - 1 // it was counted
+      this.#left.set(group, left)
       const stored = boxes.map((box) => this.#stored(box))
       const most = together.get(to) ?? 1
-      const held = this.#held.get(to) ?? { blocks: [], parts: [], room: new Uint8Array(0) }
-      this.#held.set(to, held)
+      const held = this.#held.get(group) ?? { to, blocks: [], parts: [], room: new Uint8Array(0) }
+      this.#held.set(group, held)
       const length = bytesOfAll(stored)
-      if (length > held.room.length) held.room = sharedBytes(length * (most - held.blocks.length))
+      if (length > held.room.length) held.room = sharedBytes(length * Math.min(left + 1, most - held.blocks.length))
       const packed = packInto(stored, held.room.subarray(0, length))
       held.room = held.room.subarray(length)
       this.bytes += length
       held.blocks.push([block, length === 0 ? 0 : 1])
       if (length > 0) held.parts.push(packed)
       this.#failed = failed
-      if (failed !== undefined || held.blocks.length >= most) this.#release(to)
+      if (left === 0 || held.blocks.length >= most) this.#release(group)
     }
+    if (failed !== undefined) this.flush()
   }
 
   get holds(): boolean {
@@ -111,12 +119,12 @@ export class Edges implements Outside {
   }
 
   flush(): void {
-    for (const to of this.#held.keys()) this.#release(to)
+    for (const group of this.#held.keys()) this.#release(group)
   }
 
-  #release(to: number): void {
-    const { blocks, parts } = this.#held.get(to) as Held // it was asked for
-    this.#held.delete(to)
+  #release(group: string): void {
+    const { to, blocks, parts } = this.#held.get(group) as Held // it was asked for
+    this.#held.delete(group)
     this.#send(to, { run: this.#run, blocks, ...(this.#failed === undefined ? {} : { failed: this.#failed }) }, parts)
   }
 
@@ -164,6 +172,8 @@ interface EdgeTables {
   readonly takes: ReadonlyMap<number, Take>
   /** The number of edges that go to a process in one message. */
   readonly together: ReadonlyMap<number, number>
+  /** The number of edges of each group. */
+  readonly counts: ReadonlyMap<string, number>
   readonly waits: Int32Array
   readonly tells: Uint8Array
   readonly depths: Int32Array
@@ -189,7 +199,8 @@ function tablesOf(moves: EdgeMoves, numbers: Int32Array): EdgeTables {
     sends.set(send.block, [...(sends.get(send.block) ?? []), send])
   }
   const takes = new Map(moves.takes.map((take) => [take.block, take]))
-  const tables = { numbers, placeOf, sends, takes, together: new Map(moves.together), waits, tells, depths }
+  const counts = new Map([...groupsOf(moves.sends)].map(([group, { count }]) => [group, count]))
+  const tables = { numbers, placeOf, sends, takes, together: new Map(moves.together), counts, waits, tells, depths }
   known.set(moves, tables)
   return tables
 }

@@ -16,6 +16,8 @@ export interface Send {
   readonly block: number
   readonly to: number
   readonly boxes: readonly NumberedBox[]
+  /** The hops from process to process behind what the block needs. */
+  readonly depth: number
 }
 
 /** Boxes that come from the process that ran a block, and the blocks that wait for them. */
@@ -53,7 +55,10 @@ export interface LoadSend {
 /** The movement of one process. Blocks are numbered as in the whole loop. */
 export interface Moves {
   readonly sends: readonly Send[]
-  /** The number of sends that go to a process in one message; 1 for processes that are not listed. */
+  /**
+   * The number of sends that go to a process in one message; 1 for processes that are not listed. Those of one depth alone go together: the
+   * next depth may be a long way off, and the other process needs what it has of this one.
+   */
   readonly together: readonly (readonly [to: number, count: number])[]
   readonly takes: readonly Take[]
   /** The boxes that are sent to rank 0 after the pass. */
@@ -112,7 +117,7 @@ export function movesOf(
   }
   const depths = depthsOf({ count, successorStart, successors }, owners)
   for (const { block, to, boxes, releases } of edges.values()) {
-    nodes[owners[block] as number]?.sends.push({ block, to, boxes })
+    nodes[owners[block] as number]?.sends.push({ block, to, boxes, depth: depths[block] as number })
     nodes[to]?.takes.push({ block, boxes, releases: [...releases], depth: (depths[block] as number) + 1 })
   }
   const [all, free] = [new Int32Array(world), new Int32Array(world)]
@@ -151,8 +156,24 @@ function countsOf(sends: readonly Send[]): ReadonlyMap<number, number> {
   return counts
 }
 
+/** A name of the sends that may go in one message. */
+export function groupOf({ to, depth }: Pick<Send, 'to' | 'depth'>): string {
+  return `${to} ${depth}`
+}
+
+/** The number of sends of each group. */
+export function groupsOf(sends: readonly Send[]): ReadonlyMap<string, { readonly to: number; readonly count: number }> {
+  const groups = new Map<string, { to: number; count: number }>()
+  for (const send of sends) {
+    const known = groups.get(groupOf(send))
+    if (known === undefined) groups.set(groupOf(send), { to: send.to, count: 1 })
+    else known.count++
+  }
+  return groups
+}
+
 /** The number of messages in which a process sends boxes while blocks run. */
 export function messagesOf({ sends, together }: Pick<Moves, 'sends' | 'together'>): number {
   const held = new Map(together)
-  return [...countsOf(sends)].reduce((sum, [to, count]) => sum + Math.ceil(count / (held.get(to) ?? 1)), 0)
+  return [...groupsOf(sends).values()].reduce((sum, { to, count }) => sum + Math.ceil(count / (held.get(to) ?? 1)), 0)
 }

@@ -8,7 +8,7 @@ import type { Machines } from '../../../core/loop/simulation.ts'
 import type { SimulatedPass } from '../../loops/kernelPass.ts'
 import type { Lanes } from '../../loops/reductions/reductionCopies.ts'
 import { type LinkCost, NOMINAL_COST } from '../linkCost.ts'
-import type { NodeMoves, NumberedBox } from '../movement/moves.ts'
+import { groupOf, groupsOf, type NodeMoves, type NumberedBox } from '../movement/moves.ts'
 import { sizeOfRegion } from '../movement/passWire.ts'
 import type { Placement } from '../movement/placement.ts'
 import { betweenRounds, mostBytesOfCopies } from '../movement/rounds.ts'
@@ -78,6 +78,7 @@ export function passTime(
 
   function runBlocks(): void {
     const held = new Map<string, HeldSends>()
+    const left = nodes.map(({ sends }) => new Map([...groupsOf(sends)].map(([group, { count }]) => [group, count])))
     for (;;) {
       let [found, first] = [-1, Number.POSITIVE_INFINITY]
       for (const node of world) {
@@ -87,17 +88,21 @@ export function passTime(
         if (at < first) [found, first] = [node, at]
       }
       if (found < 0) return
-      const block = queue.take(found)
+      const block = queue.take(found, first)
       const size = (blocks.to[block] as number) - (blocks.from[block] as number)
       const end = state.run(found, first, blocks.iterations === 0 ? 0 : (aloneMs * size) / blocks.iterations)
       for (let i = blocks.successorStart[block] as number; i < (blocks.successorStart[block + 1] as number); i++) {
         const after = blocks.successors[i] as number
         if (owners[after] === found) queue.release(after, end)
       }
-      for (const { to, boxes } of queue.sendsOf(block)) {
-        const key = `${found} ${to}`
-        const one = held.get(key) ?? { from: found, to, blocks: [], bytes: 0, most: mostTogether(nodes[found] as NodeMoves, to) }
-        held.set(key, { ...one, blocks: [...one.blocks, block], bytes: one.bytes + bytesOf(boxes) })
+      for (const send of queue.sendsOf(block)) {
+        const [group, counts] = [groupOf(send), left[found] as Map<string, number>]
+        const rest = (counts.get(group) as number) - 1 // it was counted
+        counts.set(group, rest)
+        const most = rest === 0 ? 0 : mostTogether(nodes[found] as NodeMoves, send.to)
+        const key = `${found} ${group}`
+        const known = held.get(key) ?? { blocks: [], bytes: 0 }
+        held.set(key, { from: found, to: send.to, blocks: [...known.blocks, block], bytes: known.bytes + bytesOf(send.boxes), most })
       }
       // a node without a block to run sends all that it holds back
       const isIdle = queue.readyFrom(found) > end

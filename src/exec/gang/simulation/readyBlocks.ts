@@ -1,9 +1,14 @@
-/** The blocks of simulated nodes that may begin, in the order in which they became ready. */
+/** The blocks of simulated nodes that may begin. */
 import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
+import { goesDown } from '../../loops/claims/depthOrder.ts'
 import type { NodeMoves } from '../movement/moves.ts'
 
-/** The ready queue of each node: blocks that wait for nothing any more, in the order in which they became ready. */
+/**
+ * The ready queue of each node: blocks that wait for nothing any more, in the order in which they became ready. Of a wavefront or a skewed
+ * loop the last one is taken, as threads do (`depthOrder.ts`), of others the first.
+ */
 export class ReadyBlocks {
+  readonly #goesDown: boolean
   readonly #owners: Int32Array
   readonly #waits: Int32Array
   readonly #readyAt: Float64Array
@@ -12,7 +17,8 @@ export class ReadyBlocks {
   readonly #releases = new Map<string, readonly number[]>()
   #end = 0
 
-  constructor({ count, successorStart, successors }: BlockSchedule, owners: Int32Array, nodes: readonly NodeMoves[]) {
+  constructor({ kind, count, successorStart, successors }: BlockSchedule, owners: Int32Array, nodes: readonly NodeMoves[]) {
+    this.#goesDown = goesDown(kind)
     this.#owners = owners
     this.#waits = new Int32Array(count)
     this.#readyAt = new Float64Array(count)
@@ -61,8 +67,10 @@ export class ReadyBlocks {
     return block === undefined ? Number.POSITIVE_INFINITY : (this.#readyAt[block] as number)
   }
 
-  /** Takes the block that became ready first on a node that has one. */
-  take(node: number): number {
-    return this.#ready[node]?.shift() as number
+  /** Takes the block that a thread of a node runs from a time on at which it has one. */
+  take(node: number, at: number): number {
+    const ready = this.#ready[node] as number[]
+    const place = this.#goesDown ? ready.findLastIndex((block) => (this.#readyAt[block] as number) <= at) : 0
+    return ready.splice(place, 1)[0] as number
   }
 }
