@@ -15,6 +15,13 @@ export interface KeptRows {
   readonly to: number
 }
 
+/** Elements `from` up to `to` of an array, as they were read. */
+export interface ReadRows {
+  readonly from: number
+  readonly to: number
+  readonly values: TypedArray
+}
+
 /** The elements of an array in row-major order. */
 export interface KeptValues {
   readonly shape: readonly number[]
@@ -71,7 +78,8 @@ export interface CheckpointFiles {
   /** Reads the last commit, empty where there is none, and removes all other files. Throws CheckpointError where it is damaged, or another engine's. */
   load(): Promise<Kept>
   write(name: string, values: TypedArray, of: { readonly shape: readonly number[]; readonly dtype: DType }): Promise<KeptValues>
-  read(values: KeptValues): Promise<TypedArray>
+  /** The elements of an array, file by file. */
+  read(values: KeptValues): AsyncIterable<ReadRows>
   /** Commits atomically: after a crash the folder has all of it, or the commit before. */
   commit(kept: Kept): Promise<void>
   /** Removes values that no commit names any more. */

@@ -238,9 +238,12 @@ export class Ledger {
         folder,
       )
     }
-    const values = await this.#files.read(kept)
-    const everything = kept.shape.map(() => null)
-    assignSlice(storage, everything, values, { method: 'restore', name: label, arena: this.#options.arena })
+    const [, ...others] = kept.shape
+    const row = others.reduce((size, extent) => size * extent, 1)
+    for await (const { from, to, values } of this.#files.read(kept)) {
+      const rows = kept.shape.length === 0 ? [] : [[from / row, to / row] as const, ...others.map(() => null)]
+      assignSlice(storage, rows, values, { method: 'restore', name: label, arena: this.#options.arena })
+    }
     array.isOwed = false
   }
 

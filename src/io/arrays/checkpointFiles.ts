@@ -19,7 +19,7 @@ import type { TypedArray } from '../../core/data/column.ts'
 import type { DType, ElementType } from '../../core/data/schema.ts'
 import { CheckpointError, SourceError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
-import type { CheckpointFiles, Kept, KeptRows, KeptValues } from '../../core/loop/checkpoint.ts'
+import type { CheckpointFiles, Kept, KeptRows, KeptValues, ReadRows } from '../../core/loop/checkpoint.ts'
 import { toRecordBatch } from '../arrow/arrowBatches.ts'
 import { messageOf } from '../arrow/arrowBody.ts'
 import { Footer, RecordBatchFileWriter, type RecordBatchHeader } from '../arrow/arrowLibrary.ts'
@@ -187,27 +187,26 @@ class FolderFiles implements CheckpointFiles {
     return { shape, dtype, rows }
   }
 
-  async read({ shape, dtype, rows }: KeptValues): Promise<TypedArray> {
-    const values = new ARRAY_OF_DTYPE[dtype](shape.reduce((size, extent) => size * extent, 1))
-    const reads = rows.map(
-      ({ name }) =>
-        () =>
-          this.#bytesOf(join(this.folder, name)),
-    )
-    let next = reads[0]?.()
-    for (const [i, { name, bytes, crc, from, to }] of rows.entries()) {
-      const read = await (next as Promise<Uint8Array>) // one for each file
-      next = reads[i + 1]?.() // while this one is checked and copied
-      next?.catch(() => undefined) // awaited with its turn, unless a file before it is damaged
-      const path = join(this.folder, name)
-      if (read.length !== bytes || crc32(read) !== crc) throw damaged(path)
-      values.set(valuesOf(read, { dtype, length: to - from }) as never, from) // of one class, as the dtype says
+  async *read({ dtype, rows }: KeptValues): AsyncGenerator<ReadRows> {
+    const most = rows.reduce((most, { bytes }) => Math.max(most, bytes), 0)
+    // whoever asks for the next file is done with the one before
+    const memories = rows.slice(0, 2).map(() => Buffer.allocUnsafeSlow(most))
+    const begin = (i: number): Promise<Uint8Array | undefined> | undefined => {
+      const file = rows[i]
+      return file && this.#bytesOf(join(this.folder, file.name), (memories[i % 2] as Buffer).subarray(0, file.bytes))
     }
-    return values
+    let next = begin(0)
+    for (const [i, { name, crc, from, to }] of rows.entries()) {
+      const read = await next
+      next = begin(i + 1) // while this one is checked and copied
+      next?.catch(() => undefined) // awaited with its turn, unless a file before it is damaged
+      if (read === undefined || crc32(read) !== crc) throw damaged(join(this.folder, name))
+      yield { from, to, values: valuesOf(read, { dtype, length: to - from }) }
+    }
   }
 
-  async #bytesOf(path: string): Promise<Uint8Array> {
-    return await readFile(path).catch((error: unknown) => {
+  async #bytesOf(path: string, into: Uint8Array): Promise<Uint8Array | undefined> {
+    return await wholeFile(path, into).catch((error: unknown) => {
       throw new CheckpointError(
         `${path} is named by its ledger and cannot be read: ${isError(error) ? error.message : String(error)}. Remove the folder to start anew.`,
         'damaged',
@@ -254,6 +253,21 @@ class FolderFiles implements CheckpointFiles {
     } finally {
       await handle?.close()
     }
+  }
+}
+
+/** Reads a file that is to fill `into` by one read, where `readFile` takes hundreds; undefined where its length is another one. */
+async function wholeFile(path: string, into: Uint8Array): Promise<Uint8Array | undefined> {
+  const file = await open(path)
+  try {
+    const { size } = await file.stat()
+    let at = 0
+    for (let read = 1; size === into.length && at < size && read > 0; at += read) {
+      read = (await file.read(into, at, size - at, at)).bytesRead
+    }
+    return at === into.length ? into : undefined
+  } finally {
+    await file.close()
   }
 }
 
