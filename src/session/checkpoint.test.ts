@@ -167,8 +167,12 @@ test('files that are damaged, cut short or missing are named', async () => {
     `${ledger} is not the ledger of a checkpoint of this version of distarray. Name another folder, or remove this one to start anew.`,
   )
   writeFileSync(ledger, sound)
-  writeFileSync(rows, soundRows.subarray(0, 100))
-  expect((await errorOf(run())).message).toBe(`${rows} is damaged: its length or its checksum is another one. ${ANEW}`)
+  const changed = Buffer.from(soundRows)
+  changed[soundRows.indexOf(Buffer.from(Float64Array.of(0).buffer), 64)]! ^= 1
+  for (const bytes of [soundRows.subarray(0, 100), Buffer.concat([soundRows, soundRows]), changed]) {
+    writeFileSync(rows, bytes)
+    expect((await errorOf(run())).message).toBe(`${rows} is damaged: its length or its checksum is another one. ${ANEW}`)
+  }
   rmSync(rows)
   expect((await errorOf(run())).message).toBe(
     `${rows} is named by its ledger and cannot be read: ENOENT: no such file or directory, open '${rows}'. ${ANEW}`,
