@@ -256,14 +256,17 @@ class FolderFiles implements CheckpointFiles {
   }
 }
 
-/** Reads a file that is to fill `into` by one read, where `readFile` takes hundreds; undefined where its length is another one. */
+/** The most bytes of one read: Node takes fewer than 2 GiB. */
+const READ_BYTES = 2 ** 30
+
+/** Reads a file that is to fill `into`, by one read where `readFile` takes hundreds; undefined where its length is another one. */
 async function wholeFile(path: string, into: Uint8Array): Promise<Uint8Array | undefined> {
   const file = await open(path)
   try {
     const { size } = await file.stat()
     let at = 0
     for (let read = 1; size === into.length && at < size && read > 0; at += read) {
-      read = (await file.read(into, at, size - at, at)).bytesRead
+      read = (await file.read(into, at, Math.min(size - at, READ_BYTES), at)).bytesRead
     }
     return at === into.length ? into : undefined
   } finally {

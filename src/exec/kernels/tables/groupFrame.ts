@@ -168,11 +168,26 @@ export function isWhole(type: KernelType, row: number, whole: number, column: nu
   }
 }
 
-/** Sets SLOT to the row's slot. Runs `outside` where a part of the key is not within its span; that code must not fall through. */
-export function checkedSlot(parts: readonly KeyPart[], row: number, outside: Code, ahead = 0): Code {
+/** Whether the key of the row can be made of the integer in local `whole`: as `isWhole`, but not for -0. */
+export function isMadeOf(type: KernelType, row: number, whole: number, column: number, ahead = 0): Code | undefined {
+  if (type !== 'f64') return isWhole(type, row, whole, column, ahead)
+  const bits = [...element(column, row, LOAD.f64.log2), ...I.memory(OP.i64Load, ahead << LOAD.f64.log2)]
+  return [...bits, ...get(whole), OP.f64ConvertI32S, OP.i64ReinterpretF64, OP.i64Eq]
+}
+
+/**
+ * Sets SLOT to the row's slot. Runs `outside` where a part of the key is not within its span, or `test` does not hold of it; that code
+ * must not fall through.
+ */
+export function checkedSlot(
+  parts: readonly KeyPart[],
+  row: number,
+  outside: Code,
+  { ahead = 0, test = isWhole }: { readonly ahead?: number; readonly test?: typeof isWhole } = {},
+): Code {
   return parts.flatMap(({ type, nullable }, p): Code => {
     const [column, base, span] = [partLocal(p, 'key'), partLocal(p, 'base'), partLocal(p, 'span')]
-    const whole = isWhole(type, row, A, column, ahead)
+    const whole = test(type, row, A, column, ahead)
     const inside = [
       ...[...keyOf(type, row, column, ahead), ...I.localTee(A), ...get(base), OP.i32Sub, ...I.localTee(B), ...get(span), OP.i32LtU],
       ...[...(whole === undefined ? [] : [...whole, OP.i32And]), OP.i32Eqz, ...I.if(), ...outside, OP.end],

@@ -26,6 +26,7 @@ import {
   FRAME_AT,
   firstOwn,
   I_ROW,
+  isMadeOf,
   type KernelType,
   type KeyPart,
   localsOf,
@@ -90,7 +91,7 @@ function makePlaces({ parts, recordBytes, copied, selected, isTouched }: PlacesS
   const list = (f: number): number => own + 4 + 2 * f
   const row = selected ? I_ROW : ROW
   const each = (ahead: number): Code => [
-    ...checkedSlot(parts, row, OUTSIDE, ahead),
+    ...checkedSlot(parts, row, OUTSIDE, { ahead, test: isMadeOf }),
     ...[...element(SELECTION, size, 2), ...get(SLOT), ...num(recordBytes), OP.i32Mul, ...I.memory(OP.i32Store)],
     ...copied.flatMap((type, f) => [...element(list(f), size, 3), ...loadedDouble(type, from(f), row, ahead), ...I.memory(OP.f64Store)]),
     ...[...get(size), ...num(1), OP.i32Add, ...set(size)],
@@ -236,7 +237,13 @@ function makeAdd({ folds, rows }: AddShape): KernelModule {
     const found = (shape: AddedRows): Code =>
       four !== undefined && isOneOf === 4
         ? [...get(offsets), ...I.simdLane(SIMD.i32ExtractLane, k), ...set(SLOT)]
-        : [...checkedSlot(shape.parts, ROW, OUTSIDE, k), ...get(SLOT), ...num(shape.recordBytes), OP.i32Mul, ...set(SLOT)]
+        : [
+            ...checkedSlot(shape.parts, ROW, OUTSIDE, { ahead: k, test: isMadeOf }),
+            ...get(SLOT),
+            ...num(shape.recordBytes),
+            OP.i32Mul,
+            ...set(SLOT),
+          ]
     const begun = folds.flatMap((fold, f) =>
       isSum(fold)
         ? []

@@ -46,7 +46,7 @@ export function codePlacesKernel(parts: readonly KeyPart[]): KernelModule {
   const key: KernelKey = { kind: 'direct', parts }
   const outside = [...get(FRAME_AT), ...num(-1), ...I.memory(OP.i32Store, FRAME.size), OP.return]
   const each = (ahead: number): Code => [
-    ...checkedSlot(parts, ROW, outside, ahead),
+    ...checkedSlot(parts, ROW, outside, { ahead }),
     ...[...element(CODES, ROW, 2), ...get(SLOT), ...I.memory(OP.i32Store, 4 * ahead)],
   ]
   return kernel(PARAMETERS, localsOf(key, 0), [...prologue(key), ...eachRow(each)])

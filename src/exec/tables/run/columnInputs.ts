@@ -14,7 +14,7 @@ import { type ProgramTable, programTable } from '../columns/columnTable.ts'
 import { withKeys } from '../columns/groups/codedKeys.ts'
 import { elementGroups } from '../columns/groups/elementGroups.ts'
 import { type GroupedColumns, groupedColumns } from '../columns/groups/groupedColumns.ts'
-import { goesOn } from '../columns/groups/rangedGroups.ts'
+import { isFolded } from '../columns/groups/groupSources.ts'
 import { keyFilters } from '../columns/joinFilter.ts'
 import { overColumns } from '../columns/overColumns.ts'
 import { isRefused, refused, SHORT_OF_MEMORY } from '../columns/refused.ts'
@@ -313,7 +313,9 @@ export class ColumnInputs {
     const { inputs, where, keys } = wide
     const [input] = inputs
     if (operator.kind !== 'HashAggregateExec' || input === undefined || where === 'caller') return undefined
-    const ranged = operator.aggregates.every(goesOn) ? rangedScan(input, operator, this.state.options, false) : undefined
+    const ranged = operator.aggregates.every(({ kind }) => isFolded(kind))
+      ? rangedScan(input, operator, this.state.options, false)
+      : undefined
     if (ranged === undefined) return undefined
     const bare = withoutPartialStep(input)
     const found = await groupsInRanges(bare, wide, operator, this.ranges(ranged))

@@ -8,7 +8,7 @@ import type { Block } from '../block.ts'
 import { columnProgramOf, isProgram } from '../columns/columnProgram.ts'
 import { withKeys } from '../columns/groups/codedKeys.ts'
 import { type ElementGroups, elementGroups } from '../columns/groups/elementGroups.ts'
-import { goesOn } from '../columns/groups/rangedGroups.ts'
+import { isFolded } from '../columns/groups/groupSources.ts'
 import { keysOfSide } from '../columns/joinFilter.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import {
@@ -220,7 +220,8 @@ export class WideOperators {
     const isCounted = ({ kind }: { readonly kind: string }): boolean => kind === 'countDistinct'
     const countsOf = { ...operator, aggregates: operator.aggregates.filter(isCounted) }
     const others = { ...operator, aggregates: operator.aggregates.filter((call) => !isCounted(call)) }
-    if (countsOf.aggregates.length === 0 || others.aggregates.length === 0 || !others.aggregates.every(goesOn)) return undefined
+    if (countsOf.aggregates.length === 0 || others.aggregates.length === 0 || !others.aggregates.every(({ kind }) => isFolded(kind)))
+      return undefined
     const groups = await this.columns.groupedInRanges(plan, others)
     const once = groups && (await this.columns.onceInRanges(plan, countsOf))
     if (groups === undefined || once === undefined) return undefined

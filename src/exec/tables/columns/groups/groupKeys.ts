@@ -65,20 +65,11 @@ export function passWindows(run: ColumnRun, key: PassKey, lookedAt: number): rea
   const seen = key.parts.some((part) => part.kind === 'computed')
     ? computedWindows(run, key, lookedAt)
     : columnWindows(key, run.program.rows, lookedAt)
-  // 0 has the place of -0, of which the key of a group would lose the sign
-  if (seen?.some(({ base, span }, p) => base <= 0 && base + span > 0 && hasNegativeZero(key.parts[p]))) return undefined
   return seen?.map((window, p) => {
     const text = key.coded[p]
     const codes = typeof text === 'object' ? codesOf(text) : undefined
     return codes === undefined ? window : { base: 0, span: codes.firsts.length }
   })
-}
-
-function hasNegativeZero(part: Part | undefined): boolean {
-  const values = part?.kind === 'column' ? part.column.values : undefined
-  if (!(values instanceof Float64Array)) return false
-  for (let row = 0; row < values.length; row++) if (values[row] === 0 && Object.is(values[row], -0)) return true
-  return false
 }
 
 function columnWindows(key: PassKey, rows: number, lookedAt: number): readonly Window[] | undefined {
@@ -152,11 +143,12 @@ export function partAt(place: number, { base, span }: Window, stride: number): n
 export function columnOfNumbers(type: ColumnType, length: number, numberOf: (row: number) => number | null): Column {
   const values = new FIXED_FORMS[isFixedKind(type.kind) ? type.kind : 'i32'].array(length)
   const validity = new Uint8Array((length + 7) >> 3)
+  const isLong = values instanceof BigInt64Array
   let present = 0
   for (let row = 0; row < length; row++) {
     const number = numberOf(row)
     if (number === null) continue
-    values[row] = values instanceof BigInt64Array ? BigInt(number) : number
+    values[row] = isLong ? BigInt(number) : number
     validity[row >> 3] = (validity[row >> 3] as number) | (1 << (row & 7))
     present++
   }

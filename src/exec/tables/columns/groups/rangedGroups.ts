@@ -20,17 +20,12 @@ import { codesOf, differentTexts } from '../texts/textCodes.ts'
 import { groupColumns, meansOf, SIZES, sumsOf } from './groupedColumns.ts'
 import { columnOfNumbers, keyColumn, type PassKey, partAt, passKey, passWindows } from './groupKeys.ts'
 import { type PassSizes, type Records, recordsOf } from './groupRecords.ts'
-import { isFolded, isSpread, type PassFolds, PassSources, passFolds } from './groupSources.ts'
+import { isSpread, type PassFolds, PassSources, passFolds } from './groupSources.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
 
 /** Part of a key: a whole number, a text, or null. */
 type KeyPart = number | string | null
-
-/** Whether an aggregate can go on from range to range. */
-export function goesOn({ kind }: { readonly kind: Aggregation['aggregates'][number]['kind'] }): boolean {
-  return isFolded(kind)
-}
 
 export class RangedGroups {
   private readonly operator: Aggregation
