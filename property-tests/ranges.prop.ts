@@ -1,7 +1,7 @@
 /**
  * Laws: joins over files that memory has no room for, of which ranges of row groups are read one after another, have the rows of the
- * dullest join, in its order; groups and distinct elements of such files have the bits that those of a table in memory have; and when one
- * has run, or failed, nothing of it is in memory.
+ * dullest join, in its order; groups, distinct elements and first rows of such files have the bits that those of a table in memory have; and
+ * when one has run, or failed, nothing of it is in memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -405,4 +405,67 @@ test('distinct elements of files of which ranges are read', async () => {
   )
   console.log(`distinct elements of ranges: ${JSON.stringify(counts)}`)
   if (LAW.numRuns >= FEW_RUNS) expect(counts.ranged).toBeGreaterThan(LAW.numRuns / 4)
+}, 600_000)
+
+/** What first rows are taken by. */
+const ORDERS: Readonly<Record<string, (a: DistArray<Sale>, descending: boolean) => DistArray<Sale>>> = {
+  shop: (a, descending) => a.sortBy((r) => r.shop, { descending }),
+  n: (a, descending) => a.sortBy((r) => r.n, { descending }),
+  day: (a, descending) => a.sortBy((r) => r.day, { descending }),
+  open: (a, descending) => a.sortBy((r) => r.open, { descending }),
+  id: (a, descending) => a.sortBy((r) => r.id, { descending }),
+  'third of units': (a, descending) => a.sortBy((r) => r.units % 3, { descending }),
+  'units and shop': (a, descending) =>
+    a.sortBy([{ by: (r) => r.units, order: descending ? 'descending' : 'ascending' }, { by: (r) => r.shop }]),
+  'id, nulls first': (a, descending) => a.sortBy([{ by: (r) => r.id, order: descending ? 'descending' : 'ascending', nulls: 'first' }]),
+}
+/** What is left of the rows before they are sorted, or after. */
+const SHAPES: Readonly<Record<string, (a: DistArray<Sale>) => DistArray<Sale>>> = {
+  all: (a) => a,
+  'few columns': (a) => a.map((r) => ({ ...r, x: r.x * 2 })),
+  numbered: (a) => a.map((r, [i]) => ({ ...r, x: i })),
+}
+
+test('first rows, by an order, of files of which ranges are read', async () => {
+  const counts = { ranged: 0, limited: 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        rows: fc.oneof({ arbitrary: fc.integer({ min: 1, max: 60 }), weight: 3 }, fc.integer({ min: 1_000, max: 5_000 })),
+        shops: fc.integer({ min: 1, max: 9 }),
+        seed: fc.nat(),
+      }),
+      fc.record({ order: fc.constantFrom(...Object.keys(ORDERS)), descending: fc.boolean(), first: fc.integer({ min: 1, max: 40 }) }),
+      fc.record({
+        choice: fc.constantFrom('all', 'all', 'many units', 'Brno', 'none'),
+        shape: fc.constantFrom('all', 'all', 'few columns', 'numbered'),
+      }),
+      fc.record({ range: fc.nat(1), engine: fc.nat(1), pieces: fc.integer({ min: 1, max: 9 }), csv: fc.nat(3).map((n) => n === 0) }),
+      async (drawn, { order, descending, first }, { choice, shape }, { range, engine, pieces, csv }) => {
+        const { engines, arena } = made[range] as (typeof made)[number]
+        const before = arena.usedBytes
+        const sales = salesOf(drawn)
+        const source = sourceFromRows(sales as never, { schema: SALES })
+        const each = Math.ceil(drawn.rows / pieces)
+        const file = tableOf(csv ? await csvOf(sales, each) : await parquetOf(source, each))
+        const sorted = (over: Engines, table: LogicalPlan): DistArray<Sale> => {
+          const chosen = (CHOICES[choice] as (one: DistArray<Sale>) => DistArray<Sale>)(
+            new DistArray<Sale>(over[engine] as Engines[0], table),
+          )
+          const shaped = (SHAPES[shape] as (one: DistArray<Sale>) => DistArray<Sale>)(chosen)
+          return (ORDERS[order] as (one: DistArray<Sale>, descending: boolean) => DistArray<Sale>)(shaped, descending)
+        }
+        const found = sorted(engines, file).limit(first)
+        const all = await sorted(whole.engines, csv ? file : tableOf(source)).collect()
+        expect(await found.collect()).toStrictEqual(all.slice(0, first))
+        expect(arena.usedBytes).toBe(before)
+        if (!(await found.explain({ analyze: true })).includes('a range at a time')) return
+        counts.ranged++
+        if (all.length > first) counts.limited++
+      },
+    ),
+    LAW,
+  )
+  console.log(`first rows of ranges: ${JSON.stringify(counts)}`)
+  if (LAW.numRuns >= FEW_RUNS) expect(counts.limited).toBeGreaterThan(LAW.numRuns / 5)
 }, 600_000)

@@ -50,6 +50,7 @@ import type { StageTask } from '../stage.ts'
 import { type WholeTable, wholeTable } from '../wholeTable.ts'
 import { countsOnce, onceInRanges } from './rangedDistinct.ts'
 import { groupsInRanges, inRanges, type Ranges } from './rangedInputs.ts'
+import { topInRanges } from './rangedTop.ts'
 import { rangedScan, withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
@@ -328,6 +329,13 @@ export class ColumnInputs {
     if (!countsOnce(operator) || input === undefined || where === 'caller') return undefined
     const ranged = rangedScan(input, operator, this.state.options, false)
     return ranged && (await onceInRanges(input, operator, this.ranges(ranged)))
+  }
+
+  /** The first rows by an order of a file that memory has no room for; undefined where the operator wants all rows, memory has room, or kernels do not sort them. */
+  async topInRanges({ inputs: [input], where, operator }: Wide): Promise<Dataset | undefined> {
+    if (operator.kind !== 'SortExec' || input?.kind !== 'PipelineExec' || where === 'caller') return undefined
+    const ranged = rangedScan(input, operator, this.state.options, false)
+    return ranged && (await topInRanges(input, operator, this.ranges(ranged)))
   }
 
   /** The groups of a table in memory by one pass over its columns; undefined where no program makes it, or two passes are faster. */

@@ -64,10 +64,11 @@ export function overRows(
   return { ...pipeline, input: { ...stored, storage: { kind: 'table', element, length, columns } } }
 }
 
-/** The scan of which a join, groups, or a distinct take range after range, as it is too large to be read whole; undefined where the operator does not. `isFiltered`: keys of joins filter its rows. */
+/** The scan of which a join, groups, a distinct, or a sort under a limit take range after range, as it is too large to be read whole; undefined where the operator does not. `isFiltered`: keys of joins filter its rows. */
 export function rangedScan(plan: PhysicalPlan, operator: WideOperator, options: LoadOptions, isFiltered: boolean): Scan | undefined {
   const steps = plan.kind === 'PipelineExec' ? plan.steps : []
-  if (operator.kind === 'HashAggregateExec' || operator.kind === 'DistinctExec') {
+  const isFirst = operator.kind === 'SortExec' && operator.limit !== undefined
+  if (operator.kind === 'HashAggregateExec' || operator.kind === 'DistinctExec' || isFirst) {
     if (plan.kind !== 'PipelineExec') return undefined
   } else if (operator.kind !== 'HashJoinExec' || (steps.every(isFree) && !isFiltered)) return undefined // columns are handed on as they are
   const scan = scanToLoad(beforeDistinct(plan) ?? withoutPartialStep(plan), options)

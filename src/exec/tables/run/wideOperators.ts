@@ -203,14 +203,14 @@ export class WideOperators {
     return { kind: 'stored', partitions: agreed(out.map((batch) => ({ kind: 'batches', batches: [batch] }))), blocks }
   }
 
-  /** The groups, or the different elements, of a file that memory has no room for, range after range; undefined where memory has room, or no kernels make them. */
+  /** The groups, the different elements, or the first rows by an order, of a file that memory has no room for, range after range; undefined where memory has room, or no kernels make them. */
   async inRanges(plan: Wide, how: Whole = {}): Promise<Dataset | undefined> {
     const ranged = await this.columns.groupedInRanges(plan)
     if (ranged !== undefined) return this.state.cut([ranged])
     const mixed = await this.mixedInRanges(plan)
     if (mixed !== undefined) return mixed
-    const once = await this.columns.onceInRanges(plan, plan.operator)
-    return once && (await this.over(plan, [once], how))
+    const rows = (await this.columns.onceInRanges(plan, plan.operator)) ?? (await this.columns.topInRanges(plan))
+    return rows && (await this.over(plan, [rows], how))
   }
 
   /** Groups of a file that memory has no room for with counts of different values and other aggregates: these in ranges of their own. */
