@@ -27,11 +27,16 @@ const LAW = announcedRun('ranges.prop.ts')
 const FEW_RUNS = 500
 /** Of the columns of some row groups, and of less than one. */
 const RANGES = [200, 1] as const
-const made = RANGES.map((rangeBytes) => piecemealEngines([1, 4], 4, (options) => new Executor({ ...options, rangeBytes })))
+const folder = mkdtempSync(join(tmpdir(), 'ranges-'))
+let spilled = 0
+/** What is left of a join when one range of it was joined goes by way of disk. */
+const spill = { file: () => join(folder, `spilled${spilled++}`), always: { partBytes: 300, parts: 3, ranges: 1 } }
+const made = [...RANGES.map((rangeBytes) => ({ rangeBytes })), { rangeBytes: 200, spill }].map((own) =>
+  piecemealEngines([1, 4], 4, (options) => new Executor({ ...options, ...own })),
+)
 /** Of which columns are read whole. */
 const whole = piecemealEngines([1, 4])
 type Engines = (typeof whole)['engines']
-const folder = mkdtempSync(join(tmpdir(), 'ranges-'))
 afterAll(async () => {
   for (const { stop } of [...made, whole]) await stop()
   rmSync(folder, { recursive: true })
@@ -143,7 +148,7 @@ const outcome = (rows: readonly Row[], name: string): readonly Row[] | undefined
 }
 
 test('joins over files of which ranges are read', async () => {
-  const counts = { ranged: 0, failed: 0 }
+  const counts = { ranged: 0, partly: 0, failed: 0 }
   const rows = fc.array(row, { minLength: 1, maxLength: 40 })
   const side = fc.record({ rows, step, rowGroupRows: fc.integer({ min: 1, max: 9 }) })
   await fc.assert(
@@ -151,7 +156,7 @@ test('joins over files of which ranges are read', async () => {
       fc.tuple(side, side),
       fc.constantFrom(...Object.keys(KEYS)),
       how,
-      fc.record({ range: fc.nat(1), engine: fc.nat(1), grouped: fc.boolean() }),
+      fc.record({ range: fc.constantFrom(0, 1, 2, 2), engine: fc.nat(1), grouped: fc.boolean() }),
       async ([a, b], key, kind, { range, engine, grouped }) => {
         const { engines, arena } = made[range] as (typeof made)[number]
         const keyOf = KEYS[key] as (r: Row) => unknown
@@ -180,7 +185,10 @@ test('joins over files of which ranges are read', async () => {
           for (const { s, x } of dull as Row[]) totals.set(s, x === null ? (totals.get(s) ?? null) : (totals.get(s) ?? 0) + x)
           expect(found).toEqual([...totals].map(([group, x]) => ({ key: group, x: x ?? 0 })))
         } else expect(found).toEqual(dull)
-        if ((await joined.explain({ analyze: true })).includes('a range at a time')) counts.ranged++
+        const text = await joined.explain({ analyze: true })
+        if (!text.includes('a range at a time')) return
+        counts.ranged++
+        if (text.includes('spilled')) counts.partly++
       },
     ),
     LAW,
@@ -189,6 +197,7 @@ test('joins over files of which ranges are read', async () => {
   if (LAW.numRuns >= FEW_RUNS) {
     expect(counts.ranged).toBeGreaterThan(LAW.numRuns / 3)
     expect(counts.failed).toBeGreaterThan(LAW.numRuns / 50)
+    expect(counts.partly).toBeGreaterThan(LAW.numRuns / 20)
   }
 }, 300_000)
 

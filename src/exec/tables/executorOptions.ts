@@ -38,8 +38,8 @@ export interface ExecutorOptions {
 export interface SpillOptions {
   /** Returns a path for a new file, which is removed with the run; SpillError where there can be none. */
   readonly file: () => string
-  /** Makes every operator that can spill do so, in parts of so many bytes. */
-  readonly always?: { readonly partBytes: number; readonly parts: number }
+  /** Makes every operator that can spill do so, in parts of so many bytes; `ranges`: joins after so many ranges that are joined in memory. */
+  readonly always?: { readonly partBytes: number; readonly parts: number; readonly ranges?: number }
 }
 
 export interface RunOptions {

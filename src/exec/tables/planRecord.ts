@@ -145,6 +145,11 @@ export class PlanRecord {
     this.addSource(plan, rows)
   }
 
+  /** Forgets what attempts before measured of a join and its left side, of which ranges are joined now. */
+  beginRanges(join: Wide, left: PhysicalPlan): void {
+    for (const plan of [join, left, ...inputsOf(left)]) this.measures.delete(plan)
+  }
+
   /** Adds what a pipeline left of one range of a scan. */
   addRange(
     plan: PhysicalPlan,

@@ -294,12 +294,12 @@ export class ColumnInputs {
     return { kind: 'stored', partitions, blocks, matched, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 
-  private ranges(scan: Scan): Ranges {
+  ranges(scan: Scan): Ranges {
     return { scan, state: this.state, read: (range, wanted, onProgress) => this.read(range, wanted, onProgress) }
   }
 
   /** The filters by keys of joins above of a plan's rows; undefined where no join's keys are known yet. */
-  private keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
+  keySetsOf({ filteredBy = [] }: PhysicalPlan): KeySetsOf | undefined {
     const isThere = filteredBy.some(({ keys }) => this.state.joined.has(keys))
     return isThere ? (program) => keyFilters(filteredBy, this.state.joined, program, this.state.options.arena) : undefined
   }

@@ -45,6 +45,8 @@ interface RangeResult<T> {
   readonly made: T | NotColumns
   readonly blocks: readonly Block[]
   readonly milliseconds: number
+  /** The number of its splits. */
+  readonly splits: number
 }
 
 /** What `work` makes of the columns of each range. */
@@ -72,7 +74,7 @@ export async function* overRanges<T extends object>(
     }
     const over = plan.kind === 'PipelineExec' ? { ...plan, input: loaded.plan } : loaded.plan
     const made = await overColumns(over, { ...state.options, smallRows: 0, signal: state.signal, keep }, work, how)
-    yield { made, blocks, milliseconds: loaded.milliseconds, done: i + 1, total: ranges.length }
+    yield { made, blocks, milliseconds: loaded.milliseconds, splits: range.source.splits.length, done: i + 1, total: ranges.length }
   }
   state.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
 }

@@ -75,6 +75,12 @@ export function rangedScan(plan: PhysicalPlan, operator: WideOperator, options: 
   return scan !== undefined && 'because' in scan ? scan.tooLarge : undefined
 }
 
+/** Whether a join takes the columns of its left side as they are in a file, and no keys filter their rows. */
+export function isHandedOn({ operator, inputs: [left], keyFilter }: Wide): boolean {
+  if (operator.kind !== 'HashJoinExec' || left === undefined || left.filteredBy !== undefined || keyFilter !== undefined) return false
+  return left.kind !== 'PipelineExec' || left.steps.every(isFree)
+}
+
 /** Whether a function of the plan runs as it stands. */
 export function runsOnCaller(plan: PhysicalPlan): boolean {
   if ((plan.kind === 'PipelineExec' || plan.kind === 'WideExec') && plan.where === 'caller') return true

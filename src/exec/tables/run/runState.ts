@@ -129,13 +129,19 @@ export class RunState {
   /** Reads scans of more than a part of the budget in ranges, even where there is room for their columns. */
   async withSmallRanges<T>(work: () => Promise<T>): Promise<T> {
     const { options } = this
-    const { arena, rangeBytes = arena.budgetBytes / SMALL_RANGES } = options
-    this.options = { ...options, rangeBytes }
+    this.options = this.ofSmallRanges
     try {
       return await work()
     } finally {
       this.options = options
     }
+  }
+
+  /** The options by which scans of more than a part of the budget are read in ranges. */
+  get ofSmallRanges(): ExecutorOptions {
+    const { options } = this
+    const { arena, rangeBytes = arena.budgetBytes / SMALL_RANGES } = options
+    return { ...options, rangeBytes }
   }
 
   isSmall(partitions: readonly Partition[]): boolean {

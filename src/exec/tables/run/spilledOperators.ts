@@ -10,6 +10,7 @@ import { ExternalRun } from '../spill/externalRun.ts'
 import { isInVain, type SpillingRun, spillingServices } from '../spill/spilling.ts'
 import type { ColumnInputs } from './columnInputs.ts'
 import type { Pipelines } from './pipelines.ts'
+import { type JoinedRange, overRest } from './rangedJoin.ts'
 import { wholeError } from './runErrors.ts'
 import type { RunState } from './runState.ts'
 import type { WideOperators } from './wideOperators.ts'
@@ -75,7 +76,8 @@ export class SpilledOperators {
   private async inRanges(plan: Wide, undo: () => void): Promise<Dataset | undefined> {
     if (this.columns.isInRanges(plan)) return undefined // that was in vain
     try {
-      return await this.state.withSmallRanges(() => this.wideOperators.inRanges(plan, { isBounded: true }))
+      const found = await this.state.withSmallRanges(() => this.wideOperators.inRanges(plan, { isBounded: true }))
+      return found ?? (await this.wideOperators.rangedJoins.joinedInRanges(plan, this.state.ofSmallRanges))
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error
       undo()
@@ -101,7 +103,7 @@ export class SpilledOperators {
     const started = performance.now()
     this.state.emit({ kind: 'stage', phase: 'started', stage: name })
     let rows = 0
-    for await (const result of new ExternalRun(plan, spillingServices(plan, this.spillingRun())).results(external)) {
+    for await (const result of this.rangesOrParts(plan, external)) {
       const batches = plan.keys.kind === 'rowNumber' ? result.batches.map(withoutKeys) : result.batches
       rows += rowsIn(batches)
       this.state.record?.addResult(plan, batches)
@@ -111,6 +113,35 @@ export class SpilledOperators {
       buffersPassed(bytesOfBatches(batches))
     }
     this.state.emit({ kind: 'stage', phase: 'finished', stage: name, rows, milliseconds: performance.now() - started })
+  }
+
+  /** The ranges of a join with a right side that memory holds, and by way of disk what these leave. */
+  private async *rangesOrParts(plan: Wide, external: External): Results {
+    const most = this.state.options.spill?.always?.ranges
+    let left: Wide | undefined = plan
+    try {
+      for await (const { rest, done, total: _, ...result } of await this.joinedRanges(plan)) {
+        left = rest.length === 0 ? undefined : overRest(plan, rest)
+        yield result
+        if (done === most) break
+      }
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error
+    }
+    if (left !== undefined) yield* new ExternalRun(left, spillingServices(plan, this.spillingRun())).results(external)
+  }
+
+  private async joinedRanges(plan: Wide): Promise<AsyncGenerator<JoinedRange, void, undefined> | readonly JoinedRange[]> {
+    const { always } = this.state.options.spill ?? {}
+    if (always !== undefined && always.ranges === undefined) return []
+    const undo = this.marked()
+    try {
+      return (await this.wideOperators.rangedJoins.joinedRanges(plan, this.state.ofSmallRanges)) ?? []
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error
+      undo()
+      return []
+    }
   }
 
   private spillingRun(): SpillingRun {

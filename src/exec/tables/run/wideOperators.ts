@@ -36,7 +36,8 @@ import { groupsBeyond } from '../spill/expected.ts'
 import type { StageResult, StageTask } from '../stage.ts'
 import { sharedWork } from '../wide/sharedWork.ts'
 import type { ColumnInputs } from './columnInputs.ts'
-import { isOverUnion, isOverWide, keepsPieces, overRows, partitionsRead, wholeTaskBecause, withoutTopK } from './runPlans.ts'
+import { RangedJoins } from './rangedJoins.ts'
+import { isHandedOn, isOverUnion, isOverWide, keepsPieces, overRows, partitionsRead, wholeTaskBecause, withoutTopK } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
 type Aggregation = Extract<WideOperator, { kind: 'HashAggregateExec' }>
@@ -59,11 +60,13 @@ export class WideOperators {
   private readonly state: RunState
   private readonly columns: ColumnInputs
   private readonly plans: Inputs
+  readonly rangedJoins: RangedJoins
 
   constructor(state: RunState, columns: ColumnInputs, plans: Inputs) {
     this.state = state
     this.columns = columns
     this.plans = plans
+    this.rangedJoins = new RangedJoins(state, columns, this)
   }
 
   /**
@@ -163,7 +166,7 @@ export class WideOperators {
     const plan = isAlone ? { ...given, inputs: [await this.overTable(first, given.operator, held)] } : given
     const [only] = plan.inputs
     this.state.record?.ranAs(given, plan)
-    const ranged = await this.inRanges(plan, how)
+    const ranged = (await this.inRanges(plan, how)) ?? (isHandedOn(plan) ? await this.rangedJoins.joinedInRanges(plan) : undefined)
     if (ranged !== undefined) return ranged
     if (plan.operator.kind === 'HashAggregateExec' && only?.edge?.kind === 'streamed')
       return await this.foldedGroups(plan.operator, plan, only, how)
@@ -241,14 +244,9 @@ export class WideOperators {
   }
 
   /** Runs the inputs of a wide operator. For a join with a key filter, the side it names runs first, and its keys filter the other side's rows. */
-  private async inputsOf({ inputs, operator, keyFilter: from }: Wide, held: Block[]): Promise<Dataset[]> {
-    const ready = async (given: PhysicalPlan): Promise<Dataset> => {
-      const input = inputs.length === 1 ? given : await this.overTable(given, operator, held)
-      return await this.state.waitedFor(
-        input,
-        async () => (await this.columns.programmed(input, operator)) ?? (await this.plans.wholeOf(input)),
-      )
-    }
+  private async inputsOf(plan: Wide, held: Block[]): Promise<Dataset[]> {
+    const { inputs, operator, keyFilter: from } = plan
+    const ready = (given: PhysicalPlan): Promise<Dataset> => this.sideOf(given, plan, held)
     const [left, right] = inputs
     const unlimited = operator.kind === 'SortExec' && left !== undefined ? withoutTopK(left) : undefined
     const table = unlimited && (await this.state.waitedFor(unlimited, () => this.columns.programmed(unlimited, operator)))
@@ -264,6 +262,15 @@ export class WideOperators {
     if (keys !== undefined) this.state.joined.set(from.keys, keys)
     const second = await ready(from.side === 'left' ? right : left)
     return from.side === 'left' ? [first, second] : [second, first]
+  }
+
+  /** An input of a wide operator. */
+  async sideOf(given: PhysicalPlan, { inputs, operator }: Wide, held: Block[]): Promise<Dataset> {
+    const input = inputs.length === 1 ? given : await this.overTable(given, operator, held)
+    return await this.state.waitedFor(
+      input,
+      async () => (await this.columns.programmed(input, operator)) ?? (await this.plans.wholeOf(input)),
+    )
   }
 
   /** Groups partitions as they come. The memory of the groups is charged to the arena. */
@@ -323,7 +330,13 @@ export class WideOperators {
       blocks.push(...made)
     }
     const services = { workers: pool.size, arena, run, hold, isBounded }
-    const batches = inline ? undefined : await sharedWork(operator, inputs, services)
+    let batches: readonly ExecBatch[] | undefined
+    try {
+      batches = inline ? undefined : await sharedWork(operator, inputs, services)
+    } catch (error) {
+      this.state.blocks.free(blocks) // nobody has them
+      throw error
+    }
     if (batches !== undefined) return { batches, blocks: this.state.blocks.keep(blocks, batches) }
     this.state.record?.addPlace(plan, inline ? 'caller' : 'workers')
     this.state.record?.refuse(plan, wholeTaskBecause(operator, inline && plan.where !== 'caller'))

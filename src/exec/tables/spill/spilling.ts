@@ -105,7 +105,7 @@ export function isInVain({ inputs, keyFilter }: Wide, budgetBytes: number): bool
 const CLEARLY = 2
 
 /** The bytes of a plan's result where it hands on all rows and columns of a file; else 0, as it may have fewer. */
-function bytesKept(plan: PhysicalPlan): number {
+export function bytesKept(plan: PhysicalPlan): number {
   if (plan.filteredBy !== undefined) return 0
   if (plan.kind === 'PipelineExec')
     return plan.steps.every((step) => step.kind === 'EvaluateExec' && step.payload === true) ? bytesKept(plan.input) : 0
