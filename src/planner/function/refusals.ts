@@ -6,6 +6,8 @@
  */
 import type { AnyNode } from 'acorn'
 import type { Refusal, Span } from '../../core/span.ts'
+import { DATE_REASONS } from './lower/dates/reasons.ts'
+import { GENERATOR_REASONS } from './lower/generators/reasons.ts'
 
 interface Entry {
   readonly code: string
@@ -205,8 +207,8 @@ const REASONS = {
     cure: 'Leave the exception out, as catch { … }, and set a variable before what may fail.',
   },
   'try-finally': {
-    message: 'It has a finally, and may leave the try before its end.',
-    cure: 'Write what finally does behind each way out, or let the exception end the run.',
+    message: 'It has a finally behind what may throw an error that the try does not catch.',
+    cure: 'Catch it, as catch { … }, or let the exception end the run.',
   },
   'row-column': {
     message: 'The column {name} holds no plain numbers or truth values, or nulls among them.',
@@ -224,17 +226,9 @@ const REASONS = {
     message: 'It uses an element of the captured {name} as a whole.',
     cure: 'Read its parts where they are, or keep its index, as k, and read {name}[k] there.',
   },
-  'date-as-value': {
-    message: '{name} is used as an object, not as a point in time.',
-    cure: 'Compare it with < or >, subtract it, or take its getTime().',
-  },
-  'date-of-unknown': {
-    message: 'In {name} it is not known to be a text or a number that it makes a time of.',
-    cure: 'Say which, as new Date(Number(x)) or new Date(String(x)).',
-  },
-  'date-identity': {
-    message: 'It asks whether two Dates are the same object.',
-    cure: 'Compare their times, as a.getTime() === b.getTime().',
+  'from-entries': {
+    message: 'It makes an object of pairs whose names are not known before the run.',
+    cure: "Write the pairs out, as [['a', 1], ['b', 2]], or keep them in a Map.",
   },
   'captured-proxy': {
     message: '{name} is a Proxy or inherits from one: what it holds is known only to its own code.',
@@ -286,6 +280,10 @@ const REASONS = {
   'ambiguous-method': {
     message: 'It uses {name} of a value that may not be a string.',
     cure: 'Make a text of it, as String(x), where it should be one; lists of columns that are asked for it run as JavaScript.',
+  },
+  'literal-accessor': {
+    message: 'It makes an object with a getter or setter, {name}.',
+    cure: 'Write a method, or a class, whose getters and setters are compiled.',
   },
   'computed-name': {
     message: 'It computes the name of a field.',
@@ -382,10 +380,12 @@ const REASONS = {
   'effect-in-expression': { message: 'It has an effect where its order cannot be kept.', cure: 'Make it a statement of its own.' },
 } as const
 
-export type Reason = keyof typeof REASONS
+export type Reason = keyof typeof REASONS | keyof typeof DATE_REASONS | keyof typeof GENERATOR_REASONS
+
+const ALL: Readonly<Record<Reason, Omit<Entry, 'code'>>> = { ...REASONS, ...DATE_REASONS, ...GENERATOR_REASONS }
 
 export function refusalOf(code: Reason, span: Span | undefined, name = '', what = ''): Refusal {
-  const { message, cure } = REASONS[code]
+  const { message, cure } = ALL[code]
   const fill = (text: string): string => text.replaceAll('{name}', name).replaceAll('{what}', what)
   return { code, message: fill(message), cure: fill(cure), ...(span === undefined ? {} : { span }) }
 }

@@ -12,6 +12,7 @@ import type { Arena } from '../../memory/arena.ts'
 import { functionOfNumbers } from '../expressions/imported.ts'
 import type { KernelBinding, LoopKernel, SumLog } from '../js/loopKernelShape.ts'
 import type { ThrownError } from './wasmCode.ts'
+import { messageText } from './wasmErrors.ts'
 import { LOG_CAPACITY } from './wasmIteration.ts'
 
 /** The kernel as it is sent to workers; structured-cloneable. */
@@ -69,7 +70,8 @@ export function bindWasm(plan: WasmKernelPlan, binding: KernelBinding, arena: Ar
     log.length += count
   }
   const imports: Record<string, WebAssembly.ImportValue> = { memory: arena.memory, ...plan.globals }
-  for (const name of plan.functions) imports[name] = importedFunction(name, plan, binding, (i) => handOver(i, LOG_CAPACITY))
+  const said: number[] = []
+  for (const name of plan.functions) imports[name] = importedFunction(name, plan, binding, (i) => handOver(i, LOG_CAPACITY), said)
   const { run } = new WebAssembly.Instance(plan.module, { k: imports }).exports as { run: Run } // what wasmKernel exports
   const rank = plan.boxRank ?? 0
   const args: (number | bigint)[] = []
@@ -146,6 +148,7 @@ function importedFunction(
   plan: WasmKernelPlan,
   { outside, at, rngs }: KernelBinding,
   grow: (accumulator: number) => void,
+  said: number[],
 ): (...args: number[]) => unknown {
   if (name === 'grow') return (accumulator) => grow(accumulator as number)
   if (name === 'bigint') {
@@ -155,12 +158,14 @@ function importedFunction(
     }
   }
   if (name === 'generator') return (number, which) => rngs[number as number]?.word(which as number)
+  if (name === 'said') return (value) => said.push(value as number)
   if (name === 'fail') {
     return (index, place) => {
       at.place = place as number
       const { error, message } = plan.errors[index as number] as ThrownError // the module throws those it lists
       const Class = { Error, RangeError, TypeError }[error]
-      throw message === undefined ? new Class() : new Class(message)
+      const numbers = said.splice(0)
+      throw message === undefined ? new Class() : new Class(typeof message === 'string' ? message : messageText(message, numbers))
     }
   }
   if (name.startsWith('outside')) {

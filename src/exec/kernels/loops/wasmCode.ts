@@ -68,8 +68,12 @@ export interface Control {
 
 export interface ThrownError {
   readonly error: 'Error' | 'RangeError' | 'TypeError'
-  readonly message: string | undefined
+  /** A text, or the parts of one that is made of numbers which the kernel hands over (`wasmErrors.ts`). */
+  readonly message: string | undefined | readonly MessagePart[]
 }
+
+/** A part of a message: a text, or what is made of the next number that was handed over. */
+export type MessagePart = string | { readonly of: 'number' | 'truth' } | { readonly of: 'fixed'; readonly digits: number }
 
 /** Loads an element as a value; `address` leaves its address. */
 export function loadOf(dtype: DType, address: Code, offset = 0): Value {

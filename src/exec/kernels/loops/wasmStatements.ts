@@ -31,6 +31,7 @@ import { loadBits, loadOf, reloaded, storeOf } from './wasmCode.ts'
 import { countedRange, isCostly, isCounter } from './wasmCounted.ts'
 import { isStep, restored } from './wasmCounters.ts'
 import { noteStored } from './wasmElements.ts'
+import { messageOf } from './wasmErrors.ts'
 import { factsWhen, given, inOrder, noteInside, noteLeft, noteValue, without } from './wasmFacts.ts'
 import { columnAddress, LOG_CAPACITY, logOffset, stepped, turning } from './wasmIteration.ts'
 import { fastFor } from './wasmLoops.ts'
@@ -119,10 +120,10 @@ function narrow(w: KernelWriter, local: string, init: Expr): Code {
 
 function thrown(w: KernelWriter, stmt: Extract<Stmt, { kind: 'Throw' }>): Code {
   const { message } = stmt
-  if (message !== undefined && (message.kind !== 'Literal' || typeof message.value !== 'string')) {
-    throw new NotCompiled('it throws a message that is computed', stmt.span)
-  }
-  return w.thrown({ error: stmt.error, message: message === undefined ? undefined : String(message.value) })
+  if (message === undefined) return w.thrown({ error: stmt.error, message })
+  if (message.kind === 'Literal' && typeof message.value === 'string') return w.thrown({ error: stmt.error, message: message.value })
+  const { code, parts } = messageOf(w, message, stmt.span)
+  return [...code, w.thrown({ error: stmt.error, message: parts })]
 }
 
 function loop(w: KernelWriter, stmt: For): Code {

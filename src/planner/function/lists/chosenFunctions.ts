@@ -7,13 +7,16 @@
 import type { AnyNode } from 'acorn'
 import { NUMBERS } from '../../../core/data/columnConversions.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
+import type { Span } from '../../../core/span.ts'
 import { binary, literal, makeIf } from '../lower/build.ts'
 import { isWithin } from '../lower/indexRanges.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { refusalOf } from '../refusals.ts'
+import { newResult, returnStored } from './returnedObjects.ts'
+import { isObject } from './stored.ts'
 
-type Choice = Value & { readonly kind: 'choice' }
+export type Choice = Value & { readonly kind: 'choice' }
 
 /** Most functions of a list; longer ones are left to JavaScript. */
 const MOST_FUNCTIONS = 16
@@ -50,18 +53,30 @@ function areFunctions(items: readonly Value[]): boolean {
   return items.length > 0 && items.length <= MOST_FUNCTIONS && items.every(isFunction)
 }
 
-/** Lowers the call of a chosen function, whose result is a number or another scalar. */
-export function callChosen(l: Lowering, { options, otherwise, name }: Choice, given: readonly Value[], node: AnyNode): Value {
-  const span = l.span(node)
+/** Lowers the call of a chosen function, whose result is a number or another scalar, or an object of one kind. */
+export function callChosen(l: Lowering, choice: Choice, given: readonly Value[], node: AnyNode): Value {
   const args = given.map((value) => (value.kind === 'stored' ? value : l.stabilizedValue(value)))
+  return chosenOf(l, choice, node, (f) => called(l, f, args, node), literal(`${choice.name} is not a function`, l.span(node)))
+}
+
+/** Lowers what is asked of a chosen value, for each one behind its test; where there is none, a TypeError with the message. */
+export function chosenOf(l: Lowering, choice: Choice, node: AnyNode, work: (value: Value) => Value, message: Expr): Value {
+  const { options, otherwise } = choice
+  const span = l.span(node)
   const local = l.newName('chosen')
-  const calls = [...options.map(({ value }) => value), ...(otherwise === undefined ? [] : [otherwise])].map((f) => {
+  const calls = [...options.map(({ value }) => value), ...(otherwise === undefined ? [] : [otherwise])].map((one) => {
     let value: Value = REFUSED
     const emitted = l.collect(() => {
-      value = called(l, f, args, node)
+      value = work(one)
     })
     return { value: value as Value, emitted }
   })
+  if (calls.every(({ value, emitted }) => isFunction(value) && emitted.length === 0)) {
+    const chosen = options.map(({ test }, k) => ({ test, value: calls[k]?.value ?? REFUSED }))
+    const last = otherwise === undefined ? undefined : calls.at(-1)?.value
+    return { kind: 'choice', options: chosen, name: choice.name, ...(last === undefined ? {} : { otherwise: last }) }
+  }
+  if (calls.some(({ value }) => isObject(value)) && l.context.kind === 'loop') return oneOf(l, choice, calls, node, message)
   const isEffect = calls.every(({ value }) => isNothing(value))
   const branches = calls.map(({ value, emitted }): Stmt[] => {
     if (isEffect || value.kind === 'refused') return emitted
@@ -71,7 +86,6 @@ export function callChosen(l: Lowering, { options, otherwise, name }: Choice, gi
     })
     return [...emitted, ...assigned]
   })
-  const message = literal(`${name} is not a function`, span)
   const rest: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : (branches.pop() as Stmt[]) // one branch for each call
   const chosen = options.reduceRight<Stmt[]>((behind, { test }, k) => makeIf(test, branches[k] as Stmt[], behind, span), rest)
   // The initial value is never seen; it has the type of the results.
@@ -79,6 +93,33 @@ export function callChosen(l: Lowering, { options, otherwise, name }: Choice, gi
   if (!isEffect) l.emit({ kind: 'Let', local, init: literal(result?.kind === 'expr' ? likeIt(result.expr) : 0, span), span })
   l.emit(...chosen)
   return isEffect ? exprValue(literal(undefined, span)) : exprValue({ kind: 'Local', name: local, span })
+}
+
+interface Branch {
+  readonly value: Value
+  readonly emitted: readonly Stmt[]
+}
+
+/** Lowers to the object that one of several branches gives, as a function does that returns one of them. */
+function oneOf(l: Lowering, { options, otherwise }: Choice, calls: readonly Branch[], node: AnyNode, message: Expr): Value {
+  const span = l.span(node)
+  const local = l.newName('chosen')
+  const result = newResult(l, { local, label: local, breaks: false }, { unit: l.unit, start: node.start })
+  const branches = calls.map(({ value, emitted }) =>
+    l.collect(() => {
+      l.emit(...emitted)
+      returnStored(l, result, value, node)
+    }),
+  )
+  const rest: Stmt[] = otherwise === undefined ? [{ kind: 'Throw', error: 'TypeError', message, span }] : (branches.pop() as Stmt[]) // one branch for each call
+  const chosen = options.reduceRight<Stmt[]>((behind, { test }, k) => makeIf(test, branches[k] as Stmt[], behind, span), rest)
+  l.emit(...result.declarations, ...chosen)
+  return result.isScalar ? l.refuse('object-as-value', node) : (result.stored ?? REFUSED)
+}
+
+/** What JavaScript says where there is no object to ask. */
+export function tooFar(name: string, span: Span): Expr {
+  return literal(`Cannot read properties of undefined (reading '${name}')`, span)
 }
 
 /** Returns a value of the type that an expression seems to have. */

@@ -15,8 +15,10 @@ import { isTable } from '../captures/outside.ts'
 import { binary, literal } from '../lower/build.ts'
 import { counted } from '../lower/counted.ts'
 import { forbidden } from '../lower/expressions.ts'
+import { eachYielded } from '../lower/generators/goingThrough.ts'
 import { inTarget } from '../lower/loops.ts'
 import type { Lowering } from '../lower/lowering.ts'
+import type { Target } from '../lower/loweringParts.ts'
 import { memberValue } from '../lower/members.ts'
 import { exprValue, REFUSED, type Value } from '../lower/value.ts'
 import { someNode } from '../source/ast.ts'
@@ -42,7 +44,9 @@ export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly s
     return
   }
   const call = iteratedCall(l, node.right)
-  const given = call?.over ?? iterated(l.verbs.value(l, node.right))
+  const value = call?.over ?? valueOrTurns(l, node, labels)
+  if (value === undefined) return
+  const given = call === undefined ? iterated(value) : value
   const over = given.kind === 'view' ? keptView(l, given) : given
   const { left } = node
   if (over.kind === 'refused') return
@@ -51,6 +55,30 @@ export function lowerForOf(l: Lowering, node: ForOfStatement, labels: readonly s
     return
   }
   if (!eachOf(l, over, node, labels, call ?? {})) l.refuse('for-of', node.right)
+}
+
+/** Lowers what a loop goes through; undefined where that was a generator, which has the loop's body in it. */
+function valueOrTurns(l: Lowering, node: ForOfStatement, labels: readonly string[]): Value | undefined {
+  const [declaration] = node.left.type === 'VariableDeclaration' && !node.await ? node.left.declarations : []
+  if (declaration === undefined) return l.verbs.value(l, node.right)
+  const span = l.span(node)
+  const label = l.newLabel(labels[0] ?? 'turns')
+  const turn = (item: Value): void => {
+    const next = l.newLabel('turn')
+    const target: Target = { kind: 'loop', isWrittenOut: true, sourceLabels: labels, label, continueLabel: next, plainBreak: true }
+    const body = inTarget(l, target, () => {
+      l.verbs.bind(l, declaration.id, item, 'declare')
+      l.verbs.statements(l, [node.body])
+    })
+    l.emit({ kind: 'Labeled', label: next, body, span })
+  }
+  let value: Value | undefined
+  const emitted = l.collect(() => {
+    value = eachYielded(l, node.right, turn)
+  })
+  if (value !== undefined) l.emit(...emitted)
+  else l.emit({ kind: 'Labeled', label, body: emitted, span })
+  return value
 }
 
 /** Lowers `for (const name in object)` of a captured plain object. */

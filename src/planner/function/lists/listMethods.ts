@@ -118,6 +118,14 @@ export const CHANGING_METHODS: { readonly [name: string]: (list: List, ...args: 
       list[high] = value
     }
   },
+  copyWithin: (list: List, target: number, from: number, end = list.length) => {
+    const length = list.length
+    const place = (at: number): number => (at >= length ? length : at >= -length ? ((at | 0) < 0 ? length + (at | 0) : at | 0) : 0)
+    const [to, first, last] = [place(target), place(from), place(end)]
+    const count = last - first < length - to ? last - first : length - to
+    if (first < to) for (let k = count - 1; k >= 0; k--) list[to + k] = list[first + k] as number
+    else for (let k = 0; k < count; k++) list[to + k] = list[first + k] as number
+  },
   /** Sorts by value, as typed arrays do: -0 before 0, and NaN last. Shell sort is enough, since equal numbers are the same. */
   sort: (list: List) => {
     for (let gap = list.length > 32 ? 13 * (list.length >> 5) : 1; gap > 0; gap = gap > 1 ? (gap / 3) | 0 : 0) {
@@ -201,6 +209,28 @@ export const cutOut = (list: Grown, first: number, count: number): void => {
     for (let k = first; k < length; k++) list[k] = list[k + out] as number
     for (let k = 0; k < out; k++) list.pop()
   }
+}
+
+/** Returns how many elements a splice takes out. */
+export const spliceCount = (list: List, first: number, count: number): number => {
+  const left = list.length - first
+  return count >= left ? left : count > 0 ? count | 0 : 0
+}
+
+/** Gives one element of a list another value; places below 0 count from the end. */
+export const withList = (list: List, given: number, value: number): void => {
+  const whole = given > -list.length - 1 && given < list.length ? given | 0 : 0
+  const isInside = !(given <= -list.length - 1 || given >= list.length)
+  if (!isInside) throw new RangeError(`Invalid index : ${given}`)
+  list[whole < 0 ? list.length + whole : whole] = value
+}
+
+/** Gives one element of a typed array another value. */
+export const withTyped = (list: List, given: number, value: number): void => {
+  const whole = given > -list.length - 1 && given < list.length ? given | 0 : 0
+  const isInside = !(given <= -list.length - 1 || given >= list.length)
+  if (!isInside) throw new RangeError('Invalid typed array index')
+  list[whole < 0 ? list.length + whole : whole] = value
 }
 
 /** Puts a value between two elements of a list. */

@@ -17,7 +17,7 @@ import { sortedBy } from './timsort.ts'
 
 /** Methods of lists in memory; a literal on which one is called is put there. */
 export const OF_LISTS: ReadonlySet<string> = new Set([
-  ...['fill', 'forEach', 'reduce', 'reduceRight', 'slice', 'map', 'filter', ...Object.keys(LIST_METHODS)],
+  ...['fill', 'forEach', 'reduce', 'reduceRight', 'slice', 'map', 'filter', 'toSpliced', ...Object.keys(LIST_METHODS)],
   ...Object.keys(CHANGING_METHODS).filter((name) => name !== 'sortBy'),
 ])
 

@@ -23,6 +23,7 @@ import { typeLike } from './madeArrays.ts'
 import { listOfPlaces } from './places.ts'
 import { emptyRecords, noteRecord, pushedRecord } from './records.ts'
 import { isObject, storedLiteral } from './stored.ts'
+import { gotten } from './variants/getters.ts'
 
 export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
   if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
@@ -146,10 +147,13 @@ export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExp
       continue
     }
     const name = literalName(l, property)
-    if (name === undefined || property.kind !== 'init') return l.refuse('computed-name', property)
+    if (name === undefined) return l.refuse('computed-name', property)
     if (isRisky(name)) return l.refuse('field-order', property, name)
+    if (property.kind === 'set' || (property.kind === 'get' && l.context.kind === 'row'))
+      return l.refuse('literal-accessor', property, name)
     names.push(name)
-    work.push(() => l.verbs.value(l, property.value))
+    const isGetter = property.kind === 'get'
+    work.push(() => (isGetter ? getter(l.verbs.value(l, property.value)) : l.verbs.value(l, property.value)))
   }
   const values = l.inOrder(work)
   const fields = joinedFields(l, names, values, node)
@@ -157,6 +161,10 @@ export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExp
   if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return written(l, ownName, { kind: 'record', fields: fields.joined }, node)
   const kept = values.map((value) => l.stabilizedValue(value))
   return written(l, ownName, { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }, node)
+}
+
+function getter(value: Value): Value {
+  return value.kind === 'closure' ? { ...value, isGetter: true } : value
 }
 
 function joinedFields(l: Lowering, names: readonly (string | undefined)[], values: readonly Value[], node: AnyNode) {
@@ -186,7 +194,7 @@ function literalName(l: Lowering, property: { readonly key: Expression; readonly
 /** Returns the fields of a row of known columns, or of a literal; undefined, with a refusal, for anything else. */
 export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonly RecordField[] | undefined {
   if (value.kind === 'record' && value.prototype !== Set.prototype && value.prototype !== Map.prototype)
-    return value.fields.filter(({ name }) => !isPrivate(name))
+    return value.fields.filter(({ name }) => !isPrivate(name)).map((field) => ({ ...field, value: gotten(l, value, field.value, node) }))
   if (value.kind === 'recordRow' && value.absent === undefined)
     return [...value.tables.keys()].map((name) => ({ name, value: fieldOfRow(value, name, l, node) }))
   if (value.kind === 'data' && Object.getPrototypeOf(value.value) === Object.prototype) {
@@ -215,7 +223,7 @@ export function fieldsOfValue(l: Lowering, value: Value, node: AnyNode): readonl
 }
 
 /** Whether an object has a name in another order than that of the text, or not as a field. */
-function isRisky(name: string): boolean {
+export function isRisky(name: string): boolean {
   return name === '__proto__' || /^(0|[1-9]\d*)$/.test(name)
 }
 

@@ -15,6 +15,7 @@ import { argumentExprs, handleMethod, inOrderAfter, viewMethod } from '../captur
 import { isTable, tableOf } from '../captures/outside.ts'
 import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
 import { cloned } from '../lists/clones.ts'
+import { splicedCopy, withElement } from '../lists/copies/changedCopies.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
 import { flattened } from '../lists/flattened.ts'
 import { checkFilled } from '../lists/grownLists.ts'
@@ -24,6 +25,7 @@ import { extremeOf, overElements } from '../lists/iteration.ts'
 import { joinedNumbers } from '../lists/keyed/builtTexts.ts'
 import { collectionMethod, iterableOf } from '../lists/keyed/collections.ts'
 import { dictionaryHasOwn, dictionaryMethod, dictionaryValues } from '../lists/keyed/dictionaries.ts'
+import { fromEntries } from '../lists/keyed/fromEntries.ts'
 import { listMethod, OF_LISTS } from '../lists/lists.ts'
 import { calledArray, localMethod } from '../lists/localArrays.ts'
 import { present } from '../lists/optionals.ts'
@@ -31,6 +33,7 @@ import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
 import { isObject } from '../lists/stored.ts'
+import { isObjectChoice, methodOfChoice } from '../lists/variants/objectChoices.ts'
 import { takenWindow } from '../lists/windows/takenWindows.ts'
 import { refusalOf } from '../refusals.ts'
 import { extremeOfRowList, rowListMethod } from '../rowLists.ts'
@@ -160,8 +163,11 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
     const copy = methodCall(l, object, 'slice', { ...node, arguments: [] })
     return copy.kind === 'refused' ? REFUSED : methodCall(l, copy, inPlace, node)
   }
-  const flat = flattened(l, object, name, node)
-  if (flat !== undefined) return flat
+  const changed =
+    withElement(l, object, name, node, () => methodCall(l, object, 'slice', { ...node, arguments: [] })) ??
+    splicedCopy(l, object, name, node) ??
+    flattened(l, object, name, node)
+  if (changed !== undefined) return changed
   switch (object.kind) {
     case 'handle':
       return handleMethod(l, object, name, node)
@@ -216,6 +222,7 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
       return regexMethod(l, object, name, node)
     case 'global':
       return (
+        fromEntries(l, object, name, node) ??
         hasOwnCall(l, object, name, node) ??
         dictionaryHasOwn(l, node) ??
         partsCall(l, object, name, node) ??
@@ -260,10 +267,11 @@ export function methodCall(l: Lowering, object: Value, name: string, node: CallE
         ? callMember(l, object, name, node)
         : l.refuse(l.context.kind === 'loop' ? 'list-method' : 'unknown-method', node, name)
     }
+    case 'choice':
+      return isObjectChoice(object) ? methodOfChoice(l, object, name, node) : l.refuse('unknown-method', node, name)
     case 'key':
     case 'shape':
     case 'closure':
-    case 'choice':
     case 'library':
       return l.refuse('unknown-method', node, name)
     case 'refused':

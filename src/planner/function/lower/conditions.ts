@@ -13,6 +13,7 @@ import { chosenView } from '../lists/movedArrays.ts'
 import { absentLiteral, isOptional, type MaybeObject, maybeOf, presentOne, thereIn } from '../lists/optionals.ts'
 import { chosenObject, isInstance } from '../lists/returnedObjects.ts'
 import { holdsNamed, isAggregate, isObject, noteCopy, partsOf } from '../lists/stored.ts'
+import { areOfSeveralKinds, chosenKinds } from '../lists/variants/objectChoices.ts'
 import { firstThere, maybeScalar } from '../maybeScalars.ts'
 import { asTest, binary, conditional, isBoolean, isPlain, literal, logical, makeIf, negated, truth } from './build.ts'
 import { rankOf } from './context.ts'
@@ -185,6 +186,8 @@ export function lowerConditional(l: Lowering, node: Expression & { type: 'Condit
     const chosen = then.emitted.length + other.emitted.length > 0 ? undefined : chosenView(l, test, then.value, other.value)
     return chosen ?? l.refuse('view-chosen', node)
   }
+  if (l.context.kind === 'loop' && areOfSeveralKinds([then.value, other.value]))
+    return chosenKinds(l, folded, [then, other], [node.consequent, node.alternate], node)
   const isMadeThere = then.emitted.length + other.emitted.length > 0
   const areObjects = isAggregate(then.value) && isAggregate(other.value)
   const mayBeAbsent = [then, other].some(({ value }) => isOptional(value) || absentLiteral(value) !== undefined)

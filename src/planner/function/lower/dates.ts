@@ -32,11 +32,12 @@ const LOCAL_METHODS: ReadonlySet<string> = new Set(
 export function newDate(l: Lowering, node: NewExpression): Value | undefined {
   const { callee, arguments: args } = node
   const [argument] = args
-  if (callee.type !== 'Identifier' || argument === undefined || argument.type === 'SpreadElement' || args.length !== 1) return undefined
+  if (callee.type !== 'Identifier' || argument === undefined || argument.type === 'SpreadElement') return undefined
   if (l.unit.names.bindingOf.get(callee) !== undefined) return undefined
   const free = l.unit.freeOf(callee)
   if (free.kind !== 'global' || free.value !== Date) return undefined
   const span = l.span(node)
+  if (args.length !== 1) return l.context.kind === 'loop' ? l.refuse('date-local', node, span.text) : undefined
   if (argument.type === 'Literal' && typeof argument.value === 'string') {
     if (!IN_UTC.test(argument.value)) return undefined
     return {
@@ -117,11 +118,22 @@ const IN_UTC = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)
 /** Lowers `from.getTime()` and the like: a literal or a parameter where the time is known before the run, arithmetic elsewhere. */
 export function dateMethod(l: Lowering, date: Value & { kind: 'date' }, name: string, node: CallExpression): Value {
   const isKnown = METHODS.has(name) || (l.context.kind === 'row' && LOCAL_METHODS.has(name))
+  if (l.context.kind === 'loop' && isLocal(name)) return l.refuse('date-local', node, `${date.name}.${name}`)
+  if (l.context.kind === 'loop' && name.startsWith('set')) return l.refuse('date-changed', node, `${date.name}.${name}`)
   if (!isKnown || node.arguments.length > 0) return l.refuse('unknown-method', node, `${date.name}.${name}`)
   const { milliseconds } = date
   if (name === 'getTime' || name === 'valueOf') return exprValue({ ...asNumber(milliseconds), span: l.span(node) })
   if (milliseconds.kind === 'Local') return exprValue(utcPart(l, milliseconds, name as UtcMethod, l.span(node))) // no other is in METHODS
   return exprValue(answered(l, milliseconds, `${date.name}.${name}()`, (time) => new Date(time)[name as 'getUTCDate']()))
+}
+
+/** Whether the answer of a method of Dates, or what it sets, follows from the time zone. */
+function isLocal(name: string): boolean {
+  return (
+    LOCAL_METHODS.has(name) ||
+    LOCAL_METHODS.has(name.replace(/^set/, 'get')) ||
+    /^(getTimezoneOffset|to(Locale|Date|Time)?String|toLocale\w+|to(Date|Time)String)$/.test(name)
+  )
 }
 
 /** Marks a number as the milliseconds of a Date, or as a number like others. */

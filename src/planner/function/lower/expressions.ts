@@ -21,6 +21,7 @@ import { askedForAbsent } from '../lists/optionals.ts'
 import { filteredLength } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
 import { storedPart } from '../lists/stored.ts'
+import { comparedKinds, instanceOf } from '../lists/variants/objectChoices.ts'
 import { comparedMaybe } from '../maybeScalars.ts'
 import { FORBIDDEN_SYNTAX } from '../refusals.ts'
 import { areMadeLists } from '../rowLists.ts'
@@ -75,8 +76,13 @@ function lowered(l: Lowering, node: Expression): Value {
       const { left, operator } = node
       if (operator === 'in' && left.type !== 'PrivateIdentifier') return nameIn(l, left, node.right, node)
       if (left.type === 'PrivateIdentifier') return hasPrivate(l, lowerExpression(l, node.right), left.name, node)
-      if (operator === 'in' || operator === 'instanceof') return l.refuse('operator', node, operator)
+      if (operator === 'in') return l.refuse('operator', node, operator)
       const sides = l.inOrder([left, node.right].map((one) => () => lowerExpression(l, one)))
+      if (operator === 'instanceof') {
+        const [object, of] = sides
+        const is = l.context.kind === 'loop' && object !== undefined && of !== undefined ? instanceOf(l, object, of, node) : undefined
+        return is === undefined ? l.refuse('operator', node, operator) : exprValue(is)
+      }
       const asked = askedForAbsent(l, operator, sides, node)
       if (asked !== undefined) return exprValue(asked)
       const same = comparedHeld(l, operator, sides, span)
@@ -89,7 +95,7 @@ function lowered(l: Lowering, node: Expression): Value {
         if (maybe !== undefined) return exprValue(maybe)
         comparesObjects(l, a, b, span)
       }
-      const made = comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span)
+      const made = comparedKinds(l, operator, a, b, span) ?? comparedTexts(l, operator, a, b, span) ?? binary(operator, a, b, span)
       return exprValue(operator === '+' ? codedText(l, made, node) : made)
     }
     case 'LogicalExpression':
@@ -327,6 +333,9 @@ export function lowerEffect(l: Lowering, node: Expression): void {
       return
     case 'CallExpression':
       l.unusedCall = node
+      break
+    case 'YieldExpression':
+      if (l.verbs.yielded(l, node)) return
       break
     default:
       break

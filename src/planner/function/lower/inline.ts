@@ -31,7 +31,7 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
   const calls = l.frames.filter((frame) => frame.node === f)
   const running = calls.findLast((frame) => frame.around === closure.around)
   if (f.async) return l.refuse('async', node)
-  if (f.generator) return l.refuse('generator', node)
+  if (f.generator) return gaveValues(l, closure, args, node)
   l.countCall()
   if (l.isTooLarge) return REFUSED
   const [outer, bound] = [l.unit, l.bound]
@@ -54,6 +54,14 @@ export function inlineCall(l: Lowering, closure: Value & { kind: 'closure' }, ar
     l.bound = bound
     l.lent.length = lent
   }
+}
+
+/** Gives a generator to the loop that goes through it; elsewhere its call is refused. */
+function gaveValues(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], node: AnyNode): Value {
+  const loop = l.goingThrough
+  if (loop?.call !== node) return l.refuse('generator-value', node, closure.name)
+  loop.take(closure, args)
+  return REFUSED
 }
 
 function recursiveCall(l: Lowering, closure: Value & { kind: 'closure' }, args: readonly Value[], call: AnyNode): Value {
@@ -155,7 +163,7 @@ function withFrame(l: Lowering, closure: Value & { kind: 'closure' }, args: read
   return exprValue({ kind: 'Local', name: local, span })
 }
 
-function bindParameters(l: Lowering, f: FunctionNode, args: readonly Value[]): void {
+export function bindParameters(l: Lowering, f: FunctionNode, args: readonly Value[]): void {
   for (const [i, param] of f.params.entries()) {
     if (param.type === 'RestElement') {
       l.verbs.bind(l, param.argument, { kind: 'tuple', items: args.slice(i) }, 'declare')
@@ -234,7 +242,7 @@ export function withSelf(
   }
 }
 
-function inFrame(l: Lowering, frame: Frame, work: () => Value): Value {
+export function inFrame(l: Lowering, frame: Frame, work: () => Value): Value {
   l.frames.push(frame)
   try {
     return work()

@@ -22,6 +22,7 @@ import { lowerAssignment, lowerUpdate } from './assignments.ts'
 import { lowerCall, methodCall } from './calls.ts'
 import { inputElement, type LowerContext } from './context.ts'
 import { lowerEffect, lowerExpression } from './expressions.ts'
+import { lowerYield, yielding } from './generators/generators.ts'
 import { enterFunction, hoistVars, inlineCall } from './inline.ts'
 import { Lowering } from './lowering.ts'
 import type { KeyedAs, Missing, Optional, Shape, Verbs } from './loweringParts.ts'
@@ -52,6 +53,8 @@ const VERBS: Verbs<Lowering> = {
   keptItem: (l, value) => (value.kind === 'held' ? keptHeld(l, value) : keptItem(l, value)),
   itemParts,
   heldNumber,
+  yielded: lowerYield,
+  yielding,
   instance: newInstance,
   inherited,
   superMember,

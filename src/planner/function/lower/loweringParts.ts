@@ -1,5 +1,5 @@
 /** The parts of a lowering's state: frames, jump targets, checks that wait for types, and the verbs. */
-import type { AnyNode, Expression, NewExpression, Pattern, Statement } from 'acorn'
+import type { AnyNode, Expression, NewExpression, Pattern, Statement, YieldExpression } from 'acorn'
 import type { ColumnType, Field } from '../../../core/data/schema.ts'
 import type { Expr, Primitive, Stmt } from '../../../core/ir/functionIr.ts'
 import type { Refusal, Span } from '../../../core/span.ts'
@@ -38,7 +38,20 @@ export interface Frame extends Method {
   readonly recursion?: Recursion
   /** The place where an inlined function leaves its result; absent for the outermost. */
   readonly result?: Result
+  /** Of a generator that is gone through: what each of its values is given to. */
+  readonly yields?: Yields
   readonly targets: Target[]
+}
+
+/** The loop that goes through a generator: `turn` lowers its body for one value, among the names around the loop. */
+export interface Yields {
+  readonly turn: (item: Value) => void
+}
+
+/** A call that is gone through: `take` is given the generator, if it is one that is called. */
+export interface GoingThrough {
+  readonly call: AnyNode
+  readonly take: (closure: Value & { readonly kind: 'closure' }, args: readonly Value[]) => void
 }
 
 /** A function that calls itself, where it is written out. */
@@ -235,6 +248,16 @@ export interface Verbs<L> {
   readonly keptMaybe: (l: L, expr: Expr) => Expr | undefined
   /** Returns the row of a table after a check that it exists. */
   readonly keptRow: (l: L, value: Value & { kind: 'elementRow' }) => Value
+  /** Lowers `yield` of a generator that is gone through; false in other functions. */
+  readonly yielded: (l: L, node: YieldExpression) => boolean
+  /** Writes a generator out, each of whose values `turn` is given. */
+  readonly yielding: (
+    l: L,
+    closure: Value & { kind: 'closure' },
+    args: readonly Value[],
+    call: AnyNode,
+    turn: (item: Value) => void,
+  ) => void
   /** Makes an object of a class of the program; undefined where it is none, or cannot be written out. */
   readonly instance: (l: L, node: NewExpression) => Value | undefined
   /** Returns what an object inherits from its class under a name; undefined where that is nothing. */

@@ -16,6 +16,7 @@ import type {
   Check,
   FoundOptional,
   Frame,
+  GoingThrough,
   Heap,
   KeyedAs,
   KeyedSites,
@@ -151,6 +152,8 @@ export abstract class LoweringState<L> {
   readonly named: Set<string> = new Set()
   /** Places of elements of such lists, which are computed where they are used; lengths of such lists, by what they read. */
   readonly heldPlaces: WeakSet<Expr> = new WeakSet()
+  /** Texts that tell the kind of a chosen object: which it is under which test. */
+  readonly kindTexts: WeakMap<Expr, readonly { readonly test: Expr; readonly text: string }[]> = new WeakMap()
   readonly heldLengths: Map<string, Expr> = new Map()
   /** What Maps that seemed to hold scalars gave, and the locals that have it: one that is given a list there holds lists. */
   readonly gotten: WeakMap<Expr, Stored> = new WeakMap()
@@ -246,6 +249,8 @@ export abstract class LoweringState<L> {
   nameHint: string | undefined
   /** The call whose value nobody uses. */
   unusedCall: AnyNode | undefined
+  /** The call that a loop goes through. */
+  goingThrough: GoingThrough | undefined
 
   constructor(context: LowerContext, unit: Unit, given: Given<L>) {
     const {

@@ -19,6 +19,8 @@ import { rowInList } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
 import { checkedItem, partOfItem, recordsLength } from '../lists/records.ts'
 import { partOf } from '../lists/stored.ts'
+import { gotten } from '../lists/variants/getters.ts'
+import { isObjectChoice, memberOfChoice, objectAt } from '../lists/variants/objectChoices.ts'
 import { checkedInWindow, type Window, windowRead } from '../lists/windows/windows.ts'
 import { refusalOf } from '../refusals.ts'
 import { elementOfRowList, lengthOfRowList } from '../rowLists.ts'
@@ -92,7 +94,7 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
       return object.items[Number(name)] ?? exprValue(literal(undefined, l.span(node)))
     case 'record': {
       const field = object.fields.find((one) => one.name === name)
-      if (field !== undefined) return field.value
+      if (field !== undefined) return gotten(l, object, field.value, node)
       const more = l.verbs.inherited(l, object, name, node)
       if (more !== undefined) return more
       return INHERITED.has(name) ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, l.span(node)))
@@ -103,7 +105,7 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
       const span = l.span(node)
       const part = partOf(object, name, span)
       const more = part ?? l.verbs.inherited(l, object, name, node)
-      if (more !== undefined) return more
+      if (more !== undefined) return gotten(l, object, more, node)
       if (object.storage.kind === 'items' && name === 'length') return exprValue(literal(object.storage.items.length, span))
       const isKnown = INHERITED.has(name) || (object.storage.kind === 'items' && !isIndexName(name))
       return isKnown ? l.refuse('unknown-method', node, name) : exprValue(literal(undefined, span))
@@ -125,8 +127,9 @@ export function memberValue(l: Lowering, of: Value, property: Value | string, no
       return isIndexName(name) ? checkedHeld(l, object, literal(Number(name), l.span(node)), node) : l.refuse('unknown-method', node, name)
     case 'builtin':
       return globalMember(l, { kind: 'global', name: object.name, value: builtinFunction(object.name) }, name, node)
-    case 'closure':
     case 'choice':
+      return isObjectChoice(object) ? memberOfChoice(l, object, name, node) : l.refuse('function-as-value', node)
+    case 'closure':
     case 'library':
       return l.refuse('function-as-value', node)
     case 'refused':
@@ -240,7 +243,7 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
   if (object.kind === 'item' && object.parts === object.list.parts) noteListElements(l, object.list)
   if (object.kind === 'item') noteListPart(l, object)
   if (object.kind === 'tuple' && object.elementOf !== undefined) noteListElements(l, object.elementOf)
-  const chosen = functionAt(l, object, property, node)
+  const chosen = functionAt(l, object, property, node) ?? objectAt(l, object, property, node)
   if (chosen !== undefined) return chosen
   if (object.kind === 'data') {
     const table = tableOf(l, object)

@@ -135,6 +135,6 @@ test('what may fail otherwise is refused', () => {
       }
     }),
   ).toBe(
-    'It has a finally, and may leave the try before its end. Write what finally does behind each way out, or let the exception end the run.',
+    'It has a finally behind what may throw an error that the try does not catch. Catch it, as catch { … }, or let the exception end the run.',
   )
 })

@@ -16,6 +16,7 @@ import type { Reason } from '../refusals.ts'
 import { someNode } from '../source/ast.ts'
 import { binary, literal, logical, makeIf, negated } from './build.ts'
 import { inputElement } from './context.ts'
+import { counted } from './counted.ts'
 import { rangeOf } from './indexRanges.ts'
 import type { Lowering } from './lowering.ts'
 
@@ -41,24 +42,29 @@ export function lowerTry(l: Lowering, node: TryStatement): void {
   const block = (of: BlockStatement): Stmt[] => l.collect(() => l.verbs.statements(l, of.body))
   const body = block(node.block)
   const caught = handler == null ? undefined : block(handler.body)
-  const after = finalizer == null ? [] : block(finalizer)
+  const last = finalizer == null ? undefined : () => block(finalizer)
+  const after = last?.() ?? []
   const [label, done] = [l.newLabel('caught'), l.newLabel('done')]
   try {
     const guarded = guardedStmts(l, body, label)
     const isCaught = leaves(guarded, label)
     if (finalizer != null) {
       const rest = caught ?? []
-      const isWhole =
-        !endsElsewhere(guarded, label) && !endsElsewhere(rest, label) && guardedStmts(l, rest, label).every((one, i) => one === rest[i])
+      const isWhole = !throws(guarded) && !throws(rest) && guardedStmts(l, rest, label).every((one, i) => one === rest[i])
       if (!isWhole || (isCaught && caught === undefined)) {
         refuse('try-finally')
         return
       }
     }
     if (isCaught) {
-      const inner: Stmt = { kind: 'Labeled', label, body: [...guarded, { kind: 'Break', label: done, span }], span }
-      l.emit({ kind: 'Labeled', label: done, body: [inner, ...(caught ?? [])], span })
-    } else l.emit(...body)
+      const inner: Stmt = {
+        kind: 'Labeled',
+        label,
+        body: [...leaving(l, guarded, label, last), { kind: 'Break', label: done, span }],
+        span,
+      }
+      l.emit({ kind: 'Labeled', label: done, body: [inner, ...leaving(l, caught ?? [], label, last)], span })
+    } else l.emit(...leaving(l, body, label, last))
     l.emit(...after)
   } catch (error) {
     if (!(error instanceof MayFail)) throw error
@@ -78,24 +84,60 @@ function leaves(stmts: readonly Stmt[], label: string): boolean {
   return found
 }
 
-/** Whether statements may be left other than at their end, or by a label. */
-function endsElsewhere(stmts: readonly Stmt[], label: string): boolean {
+/** Whether statements may throw an error of the program. */
+function throws(stmts: readonly Stmt[]): boolean {
+  let found = false
+  visitStmts(stmts, (stmt) => {
+    found ||= stmt.kind === 'Throw' && stmt.isLimit !== true
+  })
+  return found
+}
+
+/**
+ * Puts what `finally` does before each statement that leaves the block, as `break`, `continue` and `return` do; what is returned is evaluated
+ * before.
+ */
+function leaving(l: Lowering, stmts: readonly Stmt[], label: string, last: (() => readonly Stmt[]) | undefined): readonly Stmt[] {
+  if (last === undefined) return stmts
   const own = new Set([label])
   let depth = 0
-  const visit = (all: readonly Stmt[]): boolean =>
-    all.some((stmt) => {
-      if (stmt.kind === 'Return' || (stmt.kind === 'Throw' && stmt.isLimit !== true)) return true
-      if (stmt.kind === 'Break' || stmt.kind === 'Continue') return stmt.label === undefined ? depth === 0 : !own.has(stmt.label)
-      if (stmt.kind === 'If') return visit(stmt.then) || visit(stmt.else)
-      if (stmt.kind !== 'For' && stmt.kind !== 'Labeled') return false
-      if (stmt.label !== undefined) own.add(stmt.label)
-      if (stmt.kind === 'Labeled') return visit(stmt.body)
-      depth++
-      const found = visit(stmt.body)
-      depth--
-      return found
-    })
-  return visit(stmts)
+  const each = (all: readonly Stmt[]): readonly Stmt[] => all.flatMap(inside)
+  const inside = (stmt: Stmt): readonly Stmt[] => {
+    switch (stmt.kind) {
+      case 'Return': {
+        if (stmt.value === undefined) return [...last(), stmt]
+        const local = l.newName('returned')
+        const value: Expr = { kind: 'Local', name: local, span: stmt.span }
+        return [{ kind: 'Let', local, init: stmt.value, span: stmt.span }, ...last(), { ...stmt, value }]
+      }
+      case 'Break':
+      case 'Continue':
+        return (stmt.label === undefined ? depth === 0 : !own.has(stmt.label)) ? [...last(), stmt] : [stmt]
+      case 'If':
+        return makeIf(stmt.test, each(stmt.then), each(stmt.else), stmt.span)
+      case 'Labeled':
+        own.add(stmt.label)
+        return [{ ...stmt, body: each(stmt.body) }]
+      case 'For': {
+        if (stmt.label !== undefined) own.add(stmt.label)
+        depth++
+        const body = each(stmt.body)
+        depth--
+        const { counted: _, ...loop } = stmt
+        const found = stmt.counted === undefined ? undefined : counted({ init: stmt.init, test: stmt.test, update: stmt.update, body })
+        return [found === undefined ? { ...loop, body } : { ...stmt, body }]
+      }
+      case 'Let':
+      case 'Assign':
+      case 'Write':
+      case 'Add':
+      case 'Accumulate':
+      case 'Throw':
+      case 'Evaluate':
+        return [stmt]
+    }
+  }
+  return each(stmts)
 }
 
 /** Returns the statements, each after a test whether it fails; the very same where none does. */

@@ -64,6 +64,8 @@ export type Value =
       readonly around?: Activation<Bound>
       readonly home?: Method
       readonly isLibrary?: true
+      /** Whether it is the getter of a literal, which is called where the field is read. */
+      readonly isGetter?: true
       /** What the program asks of the result where it is called. */
       readonly asking?: Asking
     }
@@ -73,6 +75,8 @@ export type Value =
       readonly kind: 'choice'
       readonly options: readonly { readonly test: Expr; readonly value: Value }[]
       readonly otherwise?: Value
+      /** What holds where it is none of the options, if that is known: tests exclude each other. */
+      readonly last?: Expr
       readonly name: string
     }
   /** A function of the library that row lambdas may call. */

@@ -8,6 +8,8 @@
  */
 import type { Statement, SwitchStatement } from 'acorn'
 import type { Expr, Stmt } from '../../../core/ir/functionIr.ts'
+import { whereHolds } from '../lists/madeArrays.ts'
+import { comparedKinds } from '../lists/variants/objectChoices.ts'
 import { binary, logical, makeIf } from '../lower/build.ts'
 import { lowerExpression } from '../lower/expressions.ts'
 import type { Lowering } from '../lower/lowering.ts'
@@ -35,24 +37,28 @@ export function lowerSwitch(l: Lowering, node: SwitchStatement, labels: readonly
   const declares = groups.some((group) => group.body.some((one) => one.type === 'VariableDeclaration' && one.kind !== 'var'))
   // a name declared in one case exists, but is not initialized, in the others
   if (declares && groups.length > 1 && sharesNames(l, groups)) l.refuse('switch', node)
-  let rest: Stmt[] = []
-  const branches = groups.map((group) => ({ group, body: l.collect(() => l.verbs.statements(l, group.body)) }))
-  for (const { group, body } of branches) if (group.isDefault) rest = body
-  for (const { group, body } of branches.toReversed()) {
-    if (group.isDefault) continue
+  const tests = groups.map((group): Expr | undefined => {
     let test: Expr | undefined
     const emitted = l.collect(() => {
       for (const one of group.tests) {
         if (one.type !== 'SwitchCase' || !one.test) continue
         const tested = l.scalarOrNothing(lowerExpression(l, one.test), one.test)
         if (tested === undefined) continue
-        const same = binary('===', kept, tested, l.span(one.test))
+        const at = l.span(one.test)
+        const same = comparedKinds(l, '===', kept, tested, at) ?? binary('===', kept, tested, at)
         test = test === undefined ? same : logical('||', test, same, span)
       }
     })
     if (emitted.length > 0) l.refuse('effect-in-expression', node)
-    if (test !== undefined) rest = makeIf(test, body, rest, span)
-  }
+    return test
+  })
+  const branches = groups.map((group, k) => {
+    const holds = group.isDefault ? undefined : tests[k]
+    return { group, test: holds, body: whereHolds(l, holds, () => l.collect(() => l.verbs.statements(l, group.body))) }
+  })
+  let rest: Stmt[] = []
+  for (const { group, body } of branches) if (group.isDefault) rest = body
+  for (const { test, body } of branches.toReversed()) if (test !== undefined) rest = makeIf(test, body, rest, span)
   if (label === undefined) {
     l.emit(...rest)
     return

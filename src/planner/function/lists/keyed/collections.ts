@@ -16,6 +16,7 @@ import type { Span } from '../../../../core/span.ts'
 import { libraryFunction } from '../../captures/libraryFunctions.ts'
 import { NONE, textOfCode } from '../../captures/textCodes.ts'
 import { binary, conditional, isBoolean, literal, logical, makeIf, unary } from '../../lower/build.ts'
+import { spreadGenerator } from '../../lower/generators/goingThrough.ts'
 import type { Lowering } from '../../lower/lowering.ts'
 import { codeOfText } from '../../lower/textLocals.ts'
 import { exprValue, REFUSED, type Site, type Value } from '../../lower/value.ts'
@@ -332,7 +333,8 @@ export function iterableOf(l: Lowering, node: Expression): Value {
   const isPart = name === 'keys' || name === 'values' || name === 'entries'
   const before = l.out.length
   const inner = isPart && call?.type === 'MemberExpression' && call.object.type !== 'Super' ? call.object : undefined
-  const of = inner === undefined || inner.type === 'Identifier' ? l.verbs.value(l, inner ?? node) : REFUSED
+  const whole = (): Value => (node.type === 'CallExpression' ? spreadGenerator(l, node) : l.verbs.value(l, node))
+  const of = inner === undefined ? whole() : inner.type === 'Identifier' ? l.verbs.value(l, inner) : REFUSED
   if (isCollection(of) && isMap(of) && (inner === undefined || name === 'entries'))
     return l.verbs.inline(l, libraryFunction(l, pairsOf as AnyFunction, 'entries', node), [of], node)
   if (isCollection(of) && (isPart || !isMap(of)) && name !== 'entries') {
