@@ -62,7 +62,10 @@ function valueOrTurns(l: Lowering, node: ForOfStatement, labels: readonly string
   const [declaration] = node.left.type === 'VariableDeclaration' && !node.await ? node.left.declarations : []
   if (declaration === undefined) return l.verbs.value(l, node.right)
   const span = l.span(node)
-  const label = l.newLabel(labels[0] ?? 'turns')
+  let label = ''
+  const begin = (): void => {
+    label = l.newLabel(labels[0] ?? 'turns')
+  }
   const turn = (item: Value): void => {
     const next = l.newLabel('turn')
     const target: Target = { kind: 'loop', isWrittenOut: true, sourceLabels: labels, label, continueLabel: next, plainBreak: true }
@@ -74,7 +77,7 @@ function valueOrTurns(l: Lowering, node: ForOfStatement, labels: readonly string
   }
   let value: Value | undefined
   const emitted = l.collect(() => {
-    value = eachYielded(l, node.right, turn)
+    value = eachYielded(l, node.right, turn, begin)
   })
   if (value !== undefined) l.emit(...emitted)
   else l.emit({ kind: 'Labeled', label, body: emitted, span })

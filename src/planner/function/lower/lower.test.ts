@@ -690,7 +690,9 @@ test('a Date of a number is made where the function runs, and one of constants b
   expect(loop((stars, [u], { W }) => W.set(u, 0, new Date(stars).getTime()))).toBe(
     'let time = #0\nlet time$1 = ((Math.abs(time) <= 8640000000000000) ? (Math.trunc(time) + 0) : NaN)\nW[@0, 0] = time$1',
   )
-  expect(loop((_, [u], { W }) => W.set(u, 0, new Date(2024, u).getTime()))).toContain('It makes an object with new.')
+  expect(loop((_, [u], { W }) => W.set(u, 0, new Date(2024, u).getTime()))).toBe(
+    'new Date(2024, u) follows the time zone of the process, which another may not share. Use the getUTC… methods, and new Date(Date.UTC(year, month, day)).',
+  )
   const returned = lowerFunction(((r: { readonly stars: number }) => ({ at: new Date(r.stars) })) as never, ROW).fn
   expect(returnedElement(returned, ROW)).toEqual({
     kind: 'row',
