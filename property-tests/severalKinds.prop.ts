@@ -149,6 +149,11 @@ function bodyText(numbers: readonly number[]): DrawnBody {
       }
       case 2:
         return use('changed', `{ const ${o} = ${chosen(made)}; ${o}.grow(${value()}); ${asked(o)}; ${o}.grow(2); ${asked(o)} }`)
+      case 4:
+        return use(
+          'outside',
+          `s = s * 0.5 + (${of(['shapes', '[new Circle(k), new Square(i)]'])}[i % ${3 + below(5)}]?.area() ?? ${value()})`,
+        )
       case 3:
         return use('gone through', `for (const ${o} of shapes) { ${asked(o)} }`)
       case 6:

@@ -15,7 +15,7 @@ import { noteLocal } from '../surelyNumbers.ts'
 import type { Unit } from '../unit.ts'
 import { isPower, literal, withClamped } from './build.ts'
 import { inputElement, type LowerContext } from './context.ts'
-import { type Frame, holdsLiteral, type Shape, type Sites } from './loweringParts.ts'
+import { areFunctions, type Frame, holdsLiteral, type Shape, type Sites } from './loweringParts.ts'
 import { type Given, LoweringState } from './loweringState.ts'
 import { exprValue, type Method, REFUSED, type Site, type Value } from './value.ts'
 
@@ -378,7 +378,7 @@ export class Lowering extends LoweringState<Lowering> {
       case 'builtin':
       case 'choice':
       case 'library':
-        this.refuse('function-as-value', node)
+        this.refuse(value.kind === 'choice' && !areFunctions(value) ? 'objects-differ' : 'function-as-value', node)
         return undefined
       case 'global':
         this.refuseCall(value.name, node)

@@ -285,3 +285,8 @@ export interface Verbs<L> {
   ) => Expr | undefined
   readonly fromOutside: (l: L, value: unknown, name: string, origin: Origin, node: AnyNode) => Value
 }
+
+/** Whether a choice is one of functions, not of objects. */
+export function areFunctions({ options }: Value & { readonly kind: 'choice' }): boolean {
+  return options.every(({ value }) => value.kind === 'closure' || value.kind === 'builtin' || value.kind === 'choice')
+}

@@ -6,6 +6,7 @@ import { memberOf } from '../lists/literals.ts'
 import { whereHolds } from '../lists/madeArrays.ts'
 import { absentLiteral, maybeOf } from '../lists/optionals.ts'
 import { splitIn, splitText } from '../lists/splitTexts.ts'
+import { insideOf, isObjectChoice } from '../lists/variants/objectChoices.ts'
 import { whereHolding } from '../maybeScalars.ts'
 import { askedRow } from '../source/askedElements.ts'
 import { binary, conditional, literal, makeIf, negated } from './build.ts'
@@ -34,6 +35,8 @@ export function lowerChain(l: Lowering, node: Expression & { type: 'MemberExpres
     const { mayBeAbsent: _, ...list } = keptHeld(l, object)
     return whereThere(l, isThere({ ...list, mayBeAbsent: true }, span), () => afterHead(l, node, head.member, list), whole)
   }
+  const chosen = isObjectChoice(object) ? insideOf(object, span) : undefined
+  if (chosen !== undefined) return whereThere(l, chosen.inside, () => afterHead(l, node, head.member, chosen.value), whole)
   // keys, views, handles and literals always exist
   const isAbsentAtFirst = object.kind === 'expr' && object.expr.kind === 'Local' && l.absentAtFirst.has(object.expr.name)
   if (object.kind !== 'expr' || isAbsentAtFirst) return object.kind === 'refused' ? REFUSED : afterHead(l, node, head.member, object)

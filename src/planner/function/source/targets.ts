@@ -158,8 +158,10 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     case 'global':
       l.refuse('mutates-captured-object', target, object.name)
       break
-    case 'closure':
     case 'choice':
+      l.refuse('objects-differ', target)
+      break
+    case 'closure':
     case 'builtin':
       l.refuse('mutates-captured-object', target, objectText)
       break

@@ -180,6 +180,15 @@ export function comparedKinds(l: Lowering, operator: string, a: Expr, b: Expr, s
   return operator.startsWith('!') ? negated(is, span) : is
 }
 
+/** Returns whether a place that may lie outside of its list is inside, and the object that is there then; undefined where one is there always. */
+export function insideOf(of: Choice, span: Span): { readonly inside: Expr; readonly value: Choice } | undefined {
+  const options = [...of.options]
+  const inside = options.map(({ test }) => test).reduce((a, b) => logical('||', a, b, span))
+  const last = options.pop()
+  if (of.otherwise !== undefined || last === undefined) return undefined
+  return { inside, value: { ...of, options, otherwise: last.value, last: last.test } }
+}
+
 /** Lowers a member of the object. */
 export function memberOfChoice(l: Lowering, of: Choice, name: string, node: AnyNode): Value {
   const text = textOfKind(l, of, name, node)
