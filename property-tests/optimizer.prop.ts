@@ -31,6 +31,10 @@ const NEAR: Readonly<Record<string, readonly (readonly Step[])[]>> = {
     ['filterOne', 'filterThrows', 'join', 'joinBy', 'select'],
     ['filter', 'filterKey', 'filterThrows', 'sortBy', 'union', 'select', 'repartition'],
   ],
+  narrowJoins: [
+    ['filter', 'filterSimple', 'join'],
+    ['filterSimple', 'filterThrows', 'join', 'joinBy', 'select'],
+  ],
   pushPredicateIntoScan: [['filterSimple', 'filterSimple', 'filterOne', 'filterThrows']],
   fuseMaps: [['mapRow', 'mapScalar', 'mapKey', 'withColumns', 'mapThrows']],
   topK: [['sortBy', 'limit', 'mapRow']],

@@ -499,7 +499,34 @@ describe('aggregates of values and of pairs', () => {
   })
 })
 
+test('a filter above a join keeps the rows that it keeps of the joined ones, whatever it says of each side', async () => {
+  const left = session.fromRows([0, 1, 2, 3, null].map((a, i) => ({ k: i % 3, a })))
+  const right = session.fromRows([0, 1, 2, null].map((b, i) => ({ k: 1 + (i % 3), b })))
+  type Both = { a: number | null; b: number | null }
+  const predicates = [
+    (r: Both) => (r.a === 1 && r.b === 0) || (r.a === 2 && r.b === 1),
+    (r: Both) => (r.a === 1 && r.b === 0) || r.b === 1,
+    (r: Both) => (r.a as number) < 3 && (r.b as number) < 1,
+    (r: Both) => r.a !== 1 && (r.b === null || r.a === null),
+    (r: Both) => (r.a === null || r.b === 2) && (r.b === null || r.a === 3),
+  ]
+  for (const how of ['inner', 'left', 'right', 'full', 'cross'] as const) {
+    const on = { left: (r: { k: number }) => r.k, right: (r: { k: number }) => r.k }
+    const joined = left.join(right, on, { how }).map((r) => ({ a: r.a as number | null, b: r.b as number | null }))
+    const rows = await joined.collect()
+    for (const predicate of predicates) expect(await joined.filter(predicate).collect(), how).toEqual(rows.filter(predicate))
+  }
+})
+
 describe('pivot and unpivot', () => {
+  test('names of a list made elsewhere leave the columns of `rows` their types', async () => {
+    const names: string[] = ['mo', 'tu']
+    const sold = session.fromRows([{ shop: 'north', day: 'mo', n: 2 }])
+    const rows = await sold.pivot({ rows: ['shop'], columns: 'day', values: 'n', agg: 'sum', names }).collect()
+    const [shop, monday]: [string | undefined, string | number | null | undefined] = [rows[0]?.shop, rows[0]?.['mo']]
+    expect([shop, monday]).toEqual(['north', 2])
+  })
+
   const cells = session.fromRows<{ day: string; kind: string | null; x: number | null; ok: boolean }>([
     { day: 'mo', kind: 'in', x: 1, ok: true },
     { day: 'tu', kind: 'out', x: -0, ok: true },

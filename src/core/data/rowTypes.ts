@@ -162,9 +162,11 @@ export type PivotCell<T, V extends keyof T, A> = A extends 'count' | 'countDisti
         : NonNullable<T[V]> | null
 type Name<V> = V extends string | number | bigint | boolean | null | undefined ? `${V}` : never
 /** The row of a pivot whose columns are named. */
-export type Pivoted<T, R extends readonly (keyof T)[], N extends readonly unknown[], Cell> = {
-  readonly [Column in R[number] | Name<N[number]>]: Column extends R[number] ? T[Column] : Cell
-}
+export type Pivoted<T, R extends readonly (keyof T)[], N extends readonly unknown[], Cell> =
+  // Names of a list made elsewhere (`string[]`) are any: the columns of `rows` would be lost among them.
+  string extends Name<N[number]>
+    ? PivotedByAll<T, R, Cell>
+    : { readonly [Column in R[number] | Name<N[number]>]: Column extends R[number] ? T[Column] : Cell }
 /** The row of a pivot whose columns only a run tells. */
 export type PivotedByAll<T, R extends readonly (keyof T)[], Cell> = Pick<T, R[number]> & {
   readonly [column: string]: T[R[number]] | Cell

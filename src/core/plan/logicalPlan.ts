@@ -156,7 +156,13 @@ export type LogicalPlan =
       readonly columns?: readonly string[]
     })
   | (NodeBase & { readonly kind: 'Map'; readonly input: LogicalPlan; readonly f: UserFunction })
-  | (NodeBase & { readonly kind: 'Filter'; readonly input: LogicalPlan; readonly f: UserFunction })
+  | (NodeBase & {
+      readonly kind: 'Filter'
+      readonly input: LogicalPlan
+      readonly f: UserFunction
+      /** Whether the sides of the join below are asked what the filter says of them alone. */
+      readonly isNarrowed?: true
+    })
   | (NodeBase & { readonly kind: 'WithColumns'; readonly input: LogicalPlan; readonly f: UserFunction })
   | (NodeBase & { readonly kind: 'FlatMap'; readonly input: LogicalPlan; readonly f: UserFunction })
   | (NodeBase & { readonly kind: 'MapPartitions'; readonly input: LogicalPlan; readonly f: UserFunction })

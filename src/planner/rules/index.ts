@@ -9,6 +9,7 @@ import { fuseMaps } from './fuseMaps.ts'
 import { insertIndex } from './insertIndex.ts'
 import { markPipelined } from './markPipelined.ts'
 import { mergeFilters } from './mergeFilters.ts'
+import { narrowJoins } from './narrowJoins.ts'
 import { partialAggregation } from './partialAggregation.ts'
 import { pruneColumns } from './pruneColumns.ts'
 import { prunePartitions } from './prunePartitions.ts'
@@ -27,6 +28,8 @@ export const RULES: readonly Rule[] = [
   prunePartitions,
   // Before filters reach their scan, so that one predicate holds what all of them say.
   mergeFilters,
+  // After merging, when all filters above a join are one.
+  narrowJoins,
   // After filters have left the maps: what stays between two maps is then only what could not move.
   fuseMaps,
   // Before top-k: a limit above a map of a sort has to reach the sort first.

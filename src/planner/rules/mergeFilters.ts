@@ -26,7 +26,7 @@ export const mergeFilters: Rule = {
     const renumbers = inner.keys.kind === 'rowNumber'
     if (renumbers && (readsKey(plan.f) || !cannotFail(plan.f, [plan.input.element]))) return undefined
     const f = both(inner.f, plan.f)
-    return f === undefined ? undefined : { ...plan, f, input: inner.input }
+    return f === undefined ? undefined : { ...plan, f, input: inner.input, ...(inner.isNarrowed && { isNarrowed: true }) }
   },
 }
 

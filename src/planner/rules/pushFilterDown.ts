@@ -65,7 +65,7 @@ export const pushFilterDown: Rule = {
   },
 }
 
-function filterOver(input: LogicalPlan, f: UserFunction): LogicalPlan {
+export function filterOver(input: LogicalPlan, f: UserFunction): LogicalPlan {
   return { kind: 'Filter', input, f, element: input.element, keys: thinned(input.keys) }
 }
 
@@ -167,7 +167,7 @@ function onlyCompares(ir: FunctionIr): boolean {
 }
 
 /** Sides to which a predicate over their columns may go: those whose unmatched rows the join does not fill with nulls. */
-const SIDES: { readonly [H in Node<'Join'>['how']]: { readonly left: boolean; readonly right: boolean } } = {
+export const SIDES: { readonly [H in Node<'Join'>['how']]: { readonly left: boolean; readonly right: boolean } } = {
   inner: { left: true, right: true },
   cross: { left: true, right: true },
   left: { left: true, right: false },
@@ -190,13 +190,13 @@ function belowJoin(plan: Node<'Filter'>, join: Node<'Join'>): LogicalPlan | unde
   return f === undefined ? undefined : { ...join, right: filterOver(join.right, f) }
 }
 
-function keysCannotFail(join: Node<'Join'>): boolean {
+export function keysCannotFail(join: Node<'Join'>): boolean {
   if (join.on.kind !== 'functions') return true
   return cannotFail(join.on.left, [join.left.element]) && cannotFail(join.on.right, [join.right.element])
 }
 
 /** Returns the columns of the joined row that are the right side's, with their names there. */
-function rightNames(join: Node<'Join'>): ReadonlyMap<string, string> {
+export function rightNames(join: Node<'Join'>): ReadonlyMap<string, string> {
   const left = fieldsOf(join.left.element).map((field) => field.name)
   const shared = sharedColumns(join.on)
   const names = fieldsOf(join.right.element).flatMap(({ name }) =>
@@ -205,7 +205,11 @@ function rightNames(join: Node<'Join'>): ReadonlyMap<string, string> {
   return new Map(names)
 }
 
-function readRight(f: UserFunction & { readonly ir: NonNullable<UserFunction['ir']> }, names: ReadonlyMap<string, string>): UserFunction {
+/** A function of joined rows, as one of the right side's rows. */
+export function readRight(
+  f: UserFunction & { readonly ir: NonNullable<UserFunction['ir']> },
+  names: ReadonlyMap<string, string>,
+): UserFunction {
   if ([...names].every(([joined, own]) => joined === own)) return f
   const original = closureOf(f)
   const renamed = (row: unknown): unknown =>
