@@ -169,6 +169,12 @@ export function unionsOfRows(other: DistArray<{ movie: number | null; title: str
   expectTypeOf(joined.map((s) => s.color)).toEqualTypeOf<DistArray<string | null>>()
   expectTypeOf(movies.union(other).map((m) => m.movie)).toEqualTypeOf<DistArray<number | null>>()
   expectTypeOf(movies.union()).toEqualTypeOf<DistArray<Movie>>()
+  // each of several tables may have another type: those of subtotals have null where a group has none
+  const noTitle = movies.map((m) => ({ movie: m.movie, title: null, note: m.note }))
+  const nothing = movies.map((m) => ({ movie: null, title: null, note: m.note }))
+  expectTypeOf(movies.union(noTitle, nothing).map((m) => m.title)).toEqualTypeOf<DistArray<string | null>>()
+  expectTypeOf(movies.union(noTitle, nothing).map((m) => m.movie)).toEqualTypeOf<DistArray<number | null>>()
+  expectTypeOf(movies.union(...[noTitle, noTitle]).map((m) => m.title)).toEqualTypeOf<DistArray<string | null>>()
   // @ts-expect-error another row
   movies.union(table)
 }

@@ -315,7 +315,7 @@ export class DistArray<T, K extends Key = readonly [number]> extends ArrayAction
   }
 
   /** This array's elements, then the others': a table. PlanError when the columns differ, unless `{ columns: 'all' }` fills the columns that an array lacks with null. */
-  union<U extends SameColumns<T> = never>(...others: readonly DistArray<U, K>[]): DistArray<T | U>
+  union<U extends readonly SameColumns<T>[]>(...others: { readonly [I in keyof U]: DistArray<U[I], K> }): DistArray<T | U[number]>
   union<U>(other: DistArray<U, K>, options: { readonly columns: 'all' }): DistArray<AllColumns<T, U>>
   union(...given: readonly unknown[]): DistArray<never> {
     const planOf = (other: unknown): LogicalPlan => planOfOther(this, other, 'union')
