@@ -18,7 +18,7 @@ import type { ColumnValue, FrameSlot, KernelColumn } from './columnTypes.ts'
 import { and, doubles, validOf } from './columnValues.ts'
 import { type ColumnWriter, FIRST_ROW } from './columnWriter.ts'
 import { keptByProgram } from './keptPrograms.ts'
-import { countsOf, reported } from './madeDates.ts'
+import { countsOf, reported, rowsAsked } from './madeDates.ts'
 import { trace } from './programShape.ts'
 import { asChoice, entryNumbers } from './textPlaces.ts'
 
@@ -108,11 +108,10 @@ export function wholeLanes(writer: ColumnWriter, value: ColumnValue): { readonly
   const { lo, hi } = value
   const [low, high] = [lo, hi].map((half) => writer.keep([...I.localGet(half), SIMD.i32TruncF64S])) as [number, number]
   const off = writer.declare('v128')
-  const differs = (half: number, whole: number): Code => [
-    ...[...I.localGet(half), ...I.localGet(whole), SIMD.f64ConvertI32S, SIMD.i64Ne],
-    ...[...I.localGet(off), SIMD.or, ...I.localSet(off)],
-  ]
-  writer.write(differs(lo, low), differs(hi, high))
+  const differs = (half: number, whole: number): Code => [...I.localGet(half), ...I.localGet(whole), SIMD.f64ConvertI32S, SIMD.i64Ne]
+  // behind the last row lies what was in memory before
+  const asked = [...differs(lo, low), ...differs(hi, high), ...shuffle32([0, 2, 4, 6]), ...I.localGet(rowsAsked(writer)), SIMD.and]
+  writer.write(asked, [...I.localGet(off), SIMD.or, ...I.localSet(off)])
   return { at: writer.keep([...I.localGet(low), ...I.localGet(high), ...shuffle32([0, 1, 4, 5])]), off }
 }
 
