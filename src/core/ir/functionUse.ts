@@ -56,6 +56,12 @@ export function runText(runs: Fallback['runs']): string {
   return runs === 'workers' ? 'runs as JavaScript in the workers' : "runs as it stands on the caller's thread"
 }
 
+/** The argument that the function returns as it is, and does nothing else; undefined for any other function. */
+export function argumentReturned({ ir }: RowFunction): number | undefined {
+  const [only, ...others] = ir?.body ?? []
+  return others.length === 0 && only?.kind === 'Return' && only.value?.kind === 'Input' ? only.value.argument : undefined
+}
+
 /** Whether the function may look at the key; true for a refused one. */
 export function readsKey(f: RowFunction): boolean {
   const ir = rowIrOf(f)

@@ -14,7 +14,7 @@ import { LARGEST_OFFSET } from '../../core/data/leafBuilders.ts'
 import { type ElementType, type Field, fieldsOf, typeText } from '../../core/data/schema.ts'
 import { Bug } from '../../core/errors.ts'
 import type { SourceSplit } from '../../core/sourceParts.ts'
-import type { PhysicalPlan } from '../../planner/physical/physicalPlan.ts'
+import type { PhysicalPlan, Step } from '../../planner/physical/physicalPlan.ts'
 import type { Arena } from '../memory/arena.ts'
 import type { Block } from './block.ts'
 import { whyNoProgram } from './columns/columnProgram.ts'
@@ -27,6 +27,7 @@ import { isUnspelled, spelled } from './columns/texts/spelledTexts.ts'
 import { giveCodes } from './columns/texts/textCodes.ts'
 import { plannedTextColumns } from './columns/texts/textColumns.ts'
 import { type LoadedPart, textsPlaced } from './columns/texts/wholeTexts.ts'
+import type { Pipeline } from './dataset.ts'
 import { SMALL_ROWS } from './operators/partitions.ts'
 import {
   bytesIn,
@@ -88,9 +89,22 @@ export function withoutPartialStep(plan: PhysicalPlan): PhysicalPlan {
 }
 
 /** The pipeline without a last step that keeps the first of equal elements; undefined for other plans. Over columns in memory equal elements are found as groups. */
-export function beforeDistinct(plan: PhysicalPlan): Extract<PhysicalPlan, { kind: 'PipelineExec' }> | undefined {
+export function beforeDistinct(plan: PhysicalPlan): Pipeline | undefined {
   if (plan.kind !== 'PipelineExec' || plan.steps.at(-1)?.kind !== 'PartialDistinctExec') return undefined
   return { ...plan, steps: plan.steps.slice(0, -1) }
+}
+
+/** The pipeline with the keys of its last step as a hidden column, as column programs make them (`withAxes` in `run/runPlans.ts` takes them), which refuse functions that read row numbers; undefined for other plans. */
+export function withHiddenKeys(plan: PhysicalPlan): Pipeline | undefined {
+  const step = plan.kind === 'PipelineExec' ? plan.steps.at(-1) : undefined
+  if (plan.kind !== 'PipelineExec' || step?.kind !== 'KeysExec') return undefined
+  const { input } = plan
+  // steps that drop rows are another pipeline, since a message about a key has the number of its row
+  const isCut = plan.steps.length === 1 && input.kind === 'PipelineExec' && input.edge?.kind === 'streamed' && input.where === plan.where
+  const { edge: _, ...whole } = isCut ? input : { ...plan, numbered: false }
+  const steps = isCut ? input.steps : plan.steps.slice(0, -1)
+  const key: Step = { kind: 'EvaluateExec', columns: [{ f: step.f, method: 'index', use: 'order' }], payload: true }
+  return { ...whole, steps: [...steps, key], keys: { kind: 'rowNumber' } }
 }
 
 /** Why no column program runs over the columns of a pipeline over files, were they read whole; undefined where one does, and for other plans. */

@@ -9,7 +9,7 @@
 import { Bug } from '../../core/errors.ts'
 import { functionsOfFolding } from '../../core/ir/folding.ts'
 import type { UserFunction } from '../../core/ir/functionIr.ts'
-import { needsCaller, readsKey } from '../../core/ir/functionUse.ts'
+import { argumentReturned, needsCaller, readsKey } from '../../core/ir/functionUse.ts'
 import { sharedColumns, unionNames } from '../../core/plan/combinations.ts'
 import { isOfDistinct } from '../../core/plan/distinctPlan.ts'
 import { isKnown } from '../../core/plan/elements.ts'
@@ -100,7 +100,7 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
       const shape = plan.shape === undefined ? {} : { shape: plan.shape }
       const below = inputTo(plan, plan.input, ALL)
       const input = piped(below, { kind: 'KeysExec', f: plan.f, rank, ...shape }, { element: plan.input.element, keys })
-      const combine = plan.combine === undefined ? {} : { combine: plan.combine }
+      const combine = plan.combine === undefined ? {} : { combine: plan.combine, ...keptBy(plan.combine) }
       return wide([input], { kind: 'IndexExec', rank, ...combine, ...shape }, plan, plan.combine === undefined ? [] : [plan.combine])
     }
     case 'GroupBy':
@@ -300,6 +300,12 @@ function evaluated(
   options: { readonly axis?: number; readonly payload: boolean },
 ): PhysicalPlan {
   return { ...piped(inputTo(plan, input, ALL), { kind: 'EvaluateExec', columns, ...options }, input), edge: STREAMED }
+}
+
+/** The row of two with one key that a function returns as it is, where it does so. */
+function keptBy(combine: UserFunction): { readonly keeps?: 'first' | 'last' } {
+  const argument = argumentReturned(combine)
+  return argument === undefined ? {} : { keeps: argument === 0 ? 'first' : 'last' }
 }
 
 function wide(

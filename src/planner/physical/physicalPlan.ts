@@ -145,8 +145,14 @@ export type WideOperator =
   | { readonly kind: 'DistinctExec' }
   /** The `count` elements with the least draws, which are the hidden column, in element order. */
   | { readonly kind: 'DrawExec'; readonly count: number }
-  /** Sorts by the explicit keys; equal keys are combined or an error. */
-  | { readonly kind: 'IndexExec'; readonly combine?: ExecFunction; readonly shape?: readonly number[]; readonly rank: number }
+  /** Sorts by the explicit keys; equal keys are combined or an error. `keeps`: the row of equal ones that `combine` returns as it is. */
+  | {
+      readonly kind: 'IndexExec'
+      readonly combine?: ExecFunction
+      readonly keeps?: 'first' | 'last'
+      readonly shape?: readonly number[]
+      readonly rank: number
+    }
   | { readonly kind: 'ShuffleKeysExec'; readonly axes: readonly number[]; readonly seed: number; readonly shape?: readonly number[] }
   /** Repartitions into `partitions` pieces, by the hidden column's hash where there is one. */
   | { readonly kind: 'RepartitionExec'; readonly partitions?: number; readonly by: boolean }

@@ -13,7 +13,7 @@
 import { fieldsByName, positionsOf } from '../../core/data/fieldPositions.ts'
 import { type ElementType, type Field, fieldsOf } from '../../core/data/schema.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
-import { columnsRead } from '../../core/ir/functionUse.ts'
+import { argumentReturned, columnsRead } from '../../core/ir/functionUse.ts'
 import { asofElement } from '../../core/plan/asofPlan.ts'
 import { joinElement, sharedColumns } from '../../core/plan/combinations.ts'
 import { isKnown, plainElement } from '../../core/plan/elements.ts'
@@ -100,11 +100,15 @@ function narrow(plan: LogicalPlan, needed: Columns): LogicalPlan {
       return narrowStored(plan, needed)
     default: {
       const [input] = inputsOf(plan)
-      // a combining function takes whole elements
-      if (input === undefined || traitsOf(plan).isNarrowed !== true || (plan.kind === 'Index' && plan.combine !== undefined)) return plan
+      if (input === undefined || traitsOf(plan).isNarrowed !== true || combinesRows(plan)) return plan
       return over(plan, input, functionsOfElements(plan).map(columnsRead).reduce<Columns | 'all'>(union, needed))
     }
   }
+}
+
+/** Whether a node has a function that makes one row of two, and so takes all columns. */
+function combinesRows(plan: LogicalPlan): boolean {
+  return plan.kind === 'Index' && plan.combine !== undefined && argumentReturned(plan.combine) === undefined
 }
 
 /** Narrows the input of a node whose element is its input's. */

@@ -23,15 +23,18 @@ export const indexExec: RunWide<'IndexExec'> = (operator, [input]) => {
 
 /** The elements in the order of their keys; the repeated key where there is one and no `combine`. */
 export function indexedBatch(
-  { combine, rank }: Pick<Extract<WideOperator, { kind: 'IndexExec' }>, 'combine' | 'rank'>,
+  { combine, keeps, rank }: Pick<Extract<WideOperator, { kind: 'IndexExec' }>, 'combine' | 'keeps' | 'rank'>,
   batch: ExecBatch,
 ): { readonly batch: ExecBatch } | { readonly repeated: Repeated } {
   const keys = batch.keys ?? Array.from({ length: rank }, () => new Int32Array(0))
   if (batch.length === 0) return { batch: { ...batch, keys } }
-  const { rows, repeated } = keysInOrder(keys, batch.length)
-  if (repeated === undefined) return { batch: rows === undefined ? batch : takeBatch(batch, rows) }
-  if (combine === undefined) return { repeated }
-  return { batch: combined(batch, keys, rows ?? asTheyAre(batch.length), callable(combine)) }
+  const sorted = sortOrder(keys, batch.length)
+  const rows = sorted ?? asTheyAre(batch.length)
+  const repeats = repeatsIn(keys, rows)
+  if (repeats === undefined) return { batch: sorted === undefined ? batch : takeBatch(batch, rows) }
+  if (keeps !== undefined) return { batch: takeBatch(batch, rows.subarray(0, keepRows(rows, repeats, keeps))) }
+  if (combine === undefined) return { repeated: repeatedOf(keys, rows, repeats) }
+  return { batch: combined(batch, keys, { rows, repeats }, callable(combine)) }
 }
 
 /** The rows in the order of their keys, undefined where they are in that order already; and the repeated key, if there is one. */
@@ -41,24 +44,37 @@ export function keysInOrder(
 ): { readonly rows: Int32Array | undefined; readonly repeated: Repeated | undefined } {
   const rows = sortOrder(keys, length)
   const all = rows ?? asTheyAre(length)
-  const place = repeatedFrom(keys, all)
-  if (place === undefined) return { rows, repeated: undefined }
-  const [first, second] = [all[place - 1] as number, all[place] as number] // behind the first place
-  return { rows, repeated: { first, second, key: keys.map((axis) => axis[first] as number) } }
+  const repeats = repeatsIn(keys, all)
+  return { rows, repeated: repeats && repeatedOf(keys, all, repeats) }
 }
 
 function asTheyAre(length: number): Int32Array {
   return Int32Array.from({ length }, (_, i) => i)
 }
 
-/** The position in `rows` whose key is that of the position before; of several, the one whose row comes first; undefined where all keys differ. */
-function repeatedFrom(keys: readonly Int32Array[], rows: Int32Array): number | undefined {
-  let found: number | undefined
+/** A 1 at each of the sorted rows whose key is that of the row before; undefined where all keys differ. */
+export function repeatsIn(keys: readonly Int32Array[], rows: Int32Array): Uint8Array | undefined {
+  let repeats: Uint8Array | undefined
   for (let i = 1; i < rows.length; i++) {
-    if (compareAt(keys, rows[i - 1] as number, rows[i] as number) !== 0) continue
-    if (found === undefined || (rows[i] as number) < (rows[found] as number)) found = i
+    if (compareAt(keys, rows[i - 1] as number, rows[i] as number) === 0) (repeats ??= new Uint8Array(rows.length))[i] = 1
   }
-  return found
+  return repeats
+}
+
+/** Moves the first, or the last, of the sorted rows with each key to the front; returns how many these are. */
+export function keepRows(rows: Int32Array, repeats: Uint8Array, keeps: 'first' | 'last'): number {
+  const ahead = keeps === 'first' ? 0 : 1
+  let kept = 0
+  for (let i = 0; i < rows.length; i++) if (repeats[i + ahead] !== 1) rows[kept++] = rows[i] as number
+  return kept
+}
+
+/** Of all pairs of rows with one key, the one whose second row comes first. */
+export function repeatedOf(keys: readonly Int32Array[], rows: Int32Array, repeats: Uint8Array): Repeated {
+  let at = repeats.indexOf(1)
+  for (let i = at + 1; i < rows.length; i++) if (repeats[i] === 1 && (rows[i] as number) < (rows[at] as number)) at = i
+  const [first, second] = [rows[at - 1] as number, rows[at] as number] // there is a repeat, never the first row
+  return { first, second, key: keys.map((axis) => axis[first] as number) }
 }
 
 export function repeatedKey({ first, second, key }: Repeated): PlanError {
@@ -70,17 +86,14 @@ export function repeatedKey({ first, second, key }: Repeated): PlanError {
 function combined(
   batch: ExecBatch,
   keys: readonly Int32Array[],
-  rows: Int32Array,
+  { rows, repeats }: { readonly rows: Int32Array; readonly repeats: Uint8Array },
   combine: (...args: readonly unknown[]) => unknown,
 ): ExecBatch {
   const read = rowReader(batch)
-  const first: number[] = []
   const values: unknown[] = []
   let value: unknown
-  for (let i = 0; i < rows.length; i++) {
-    const row = rows[i] as number // i < length
-    const last = first.at(-1)
-    if (last !== undefined && compareAt(keys, last, row) === 0) {
+  for (const [i, row] of rows.entries()) {
+    if (repeats[i] === 1) {
       try {
         value = combine(value, read(row))
       } catch (error) {
@@ -88,12 +101,11 @@ function combined(
       }
       continue
     }
-    if (last !== undefined) values.push(value)
-    first.push(row)
+    if (i > 0) values.push(value)
     value = read(row)
   }
   values.push(value)
-  const kept = Int32Array.from(first)
+  const kept = rows.subarray(0, keepRows(rows, repeats, 'first'))
   return {
     ...structBatch(fittingColumn(values, elementColumn(batch).type)),
     keys: keys.map((axis) => Int32Array.from(kept, (row) => axis[row] as number)),

@@ -7,24 +7,30 @@ import { NUMBERS } from '../../../core/data/columnConversions.ts'
 import { valueReader } from '../../../core/data/columnReaders.ts'
 import { PlanError } from '../../../core/errors.ts'
 import { counting, type OpenNarrow } from './operator.ts'
-import type { RowContext } from './rows/rowFailure.ts'
 import { columnOf } from './rows/rowKernel.ts'
 
 export const keysExec: OpenNarrow<'KeysExec'> = ({ f, rank, shape }, context) =>
   counting('index', context, (batch, row) => {
     if (batch.length === 0) return undefined
-    const column = columnOf(f, batch, row, { arrays: 'items' })
-    const parts = column.type.kind === 'struct' ? (column.children ?? []) : []
-    if (parts.length !== rank || column.validity !== undefined) {
-      throw new PlanError(
-        `index: the function must return an array of ${rank} ${rank === 1 ? 'integer' : 'integers'} for every element, as in index((r) => [r.user, r.movie]).`,
-      )
-    }
-    return { ...batch, keys: axesOf(parts, row, shape) }
+    return { ...batch, keys: keysOf(columnOf(f, batch, row, { arrays: 'items' }), { rank, shape, firstRow: row.firstRow }) }
   })
 
+/** The keys by axis, from a column of arrays as structs; PlanError where one is no array of `rank` whole numbers inside the shape. */
+export function keysOf(
+  column: Column,
+  { rank, shape, firstRow }: { readonly rank: number; readonly shape: readonly number[] | undefined; readonly firstRow: number },
+): Int32Array[] {
+  const parts = column.type.kind === 'struct' ? (column.children ?? []) : []
+  if (parts.length !== rank || column.validity !== undefined) {
+    throw new PlanError(
+      `index: the function must return an array of ${rank} ${rank === 1 ? 'integer' : 'integers'} for every element, as in index((r) => [r.user, r.movie]).`,
+    )
+  }
+  return axesOf(parts, firstRow, shape)
+}
+
 /** The keys by axis, from columns of any numeric type; PlanError with key and row where one is no whole number inside the shape. */
-function axesOf(parts: readonly Column[], row: RowContext, shape: readonly number[] | undefined): Int32Array[] {
+function axesOf(parts: readonly Column[], firstRow: number, shape: readonly number[] | undefined): Int32Array[] {
   const plain = parts.map((part, axis) => plainAxis(part, shape?.[axis] ?? LARGEST_KEY))
   if (plain.every((axis) => axis !== undefined)) return plain
   const readers = parts.map(valueReader)
@@ -37,7 +43,7 @@ function axesOf(parts: readonly Column[], row: RowContext, shape: readonly numbe
       if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= (shape?.[axis] ?? LARGEST_KEY)) {
         throw keyError(
           readers.map((read) => read(i)),
-          row.firstRow + i,
+          firstRow + i,
           shape,
         )
       }

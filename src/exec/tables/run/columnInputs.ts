@@ -36,6 +36,7 @@ import {
   programRefused,
   scanToLoad,
   type TextsWanted,
+  withHiddenKeys,
   withoutPartialStep,
 } from '../loadedScan.ts'
 import { LoadsAhead, type TimedLoad } from '../loadsAhead.ts'
@@ -51,7 +52,7 @@ import { type WholeTable, wholeTable } from '../wholeTable.ts'
 import { countsOnce, onceInRanges } from './rangedDistinct.ts'
 import { groupsInRanges, inRanges, type Ranges } from './rangedInputs.ts'
 import { topInRanges } from './rangedTop.ts'
-import { rangedScan, withComparedKeys } from './runPlans.ts'
+import { overStored, rangedScan, withAxes, withComparedKeys } from './runPlans.ts'
 import type { RunState } from './runState.ts'
 
 /** Makes the filters of a program's rows by keys of joins. */
@@ -76,7 +77,8 @@ export class ColumnInputs {
   /** The plan over columns that are read whole, where it reads files of `smallRows` rows or more and a column program can run over them; else the plan itself. */
   async loaded(plan: PhysicalPlan, smallRows: number | undefined = this.state.options.smallRows): Promise<LoadedPlan> {
     const distinct = beforeDistinct(plan)
-    const bare = distinct ?? withoutPartialStep(plan)
+    const keyed = withHiddenKeys(plan)
+    const bare = distinct ?? keyed ?? withoutPartialStep(plan)
     const begun = await this.loads.taken(plan)
     const scan = begun?.scan ?? scanToLoad(bare, { ...this.state.options, ...(smallRows === undefined ? {} : { smallRows }) })
     const because = scan === undefined ? this.state.record && programRefused(bare) : 'because' in scan ? scan.because : undefined
@@ -88,8 +90,8 @@ export class ColumnInputs {
       const { plan: stored, blocks, milliseconds } = begun?.loaded ?? (await this.load(scan, wanted))
       own.push(...blocks)
       this.state.record?.addLoaded({ scan, stored, milliseconds, isShared: begun?.isShared === true })
-      const { edge: _, ...pipeline } = distinct === undefined ? bare : plan
-      const coded = pipeline.kind === 'PipelineExec' ? { ...pipeline, input: stored } : stored
+      const { edge: _, ...pipeline } = distinct === undefined && keyed === undefined ? bare : plan
+      const coded = overStored(pipeline, stored)
       const other = distinct === undefined ? await this.withTexts(coded) : await this.ofElements(coded)
       this.state.record?.ranAs(plan, other)
       if (other !== stored) this.state.record?.addWait(other, milliseconds)
@@ -164,10 +166,12 @@ export class ColumnInputs {
 
   /** The pipeline as it is where it is a column program, which can read texts as dictionary codes alone; else over texts with their bytes. */
   private async withTexts(plan: PhysicalPlan): Promise<PhysicalPlan> {
-    if (plan.kind !== 'PipelineExec' || plan.input.kind !== 'StoredExec' || isProgram(columnProgramOf(plan, plannedTextColumns)))
+    const whole = withHiddenKeys(plan) ?? plan
+    if (whole.kind !== 'PipelineExec' || whole.input.kind !== 'StoredExec' || isProgram(columnProgramOf(whole, plannedTextColumns)))
       return plan
-    const storage = await this.spelled(plan.input.storage)
-    return storage === plan.input.storage ? plan : { ...plan, input: { ...plan.input, storage } }
+    const { input } = whole
+    const storage = await this.spelled(input.storage)
+    return storage === input.storage ? plan : overStored(plan, { ...input, storage })
   }
 
   /** The pipeline of a distinct over a table: with the bytes of texts, where it does not run as groups. */
@@ -255,15 +259,17 @@ export class ColumnInputs {
   }
 
   /** The input of a wide operator as a column program's result in the arena; undefined where it is no program, or better stays in partitions. */
-  async programmed(plan: PhysicalPlan, operator: WideOperator): Promise<Dataset | undefined> {
+  async programmed(given: PhysicalPlan, operator: WideOperator): Promise<Dataset | undefined> {
     const { kind } = operator
+    const keyed = withHiddenKeys(given)
+    const plan = keyed ?? given
     const keySets = this.keySetsOf(plan)
     const ranged = kind === 'HashJoinExec' ? rangedScan(plan, operator, this.state.options, keySets !== undefined) : undefined
     if (ranged !== undefined) {
       return await inRanges(plan, operator, this.ranges(ranged), keySets)
     }
     const codedKeys = kind === 'HashAggregateExec'
-    const isWhole = kind === 'SortExec' || kind === 'WindowExec' || kind === 'AsofJoinExec'
+    const isWhole = kind === 'SortExec' || kind === 'WindowExec' || kind === 'AsofJoinExec' || kind === 'IndexExec'
     if (plan.kind !== 'PipelineExec' && keySets === undefined) return undefined
     const isBare = plan.kind !== 'PipelineExec' || plan.steps.every(isFree)
     if (isBare && !codedKeys && !isWhole && keySets === undefined) return undefined
@@ -279,18 +285,23 @@ export class ColumnInputs {
     }
     const table = await overColumns(plan, options, grouped, { codedKeys, ...(keySets === undefined ? {} : { keySets }) })
     if (isRefused(table)) {
-      this.state.record?.refuse(plan, table.because)
+      this.state.record?.refuse(given, table.because)
       return undefined
     }
     const blocks = table.blocks.handedOver()
     this.state.blocks.add(blocks)
+    const made = kind === 'IndexExec' ? withAxes(table.batch, operator) : withComparedKeys(table.batch, operator)
+    if (made === undefined) {
+      this.state.blocks.free(blocks)
+      this.state.record?.refuse(given, 'a key is no whole number')
+      return undefined
+    }
+    if (keyed !== undefined) this.state.record?.ranAs(given, keyed)
     const { pool, partitionRows = PARTITION_ROWS } = this.state.options
     // at least as many pieces as workers, of about equal numbers of whole partitions
     const share = Math.max(partitionRows, Math.ceil(table.batch.length / pool.size / PARTITION_ROWS) * PARTITION_ROWS)
     const rows = isWhole ? table.batch.length : share // sorts and windows take it whole
-    const partitions = cutPartitions([withComparedKeys(table.batch, operator)], rows).map(
-      (batches): Partition => ({ kind: 'batches', batches }),
-    )
+    const partitions = cutPartitions([made], rows).map((batches): Partition => ({ kind: 'batches', batches }))
     return { kind: 'stored', partitions, blocks, matched, ...(table.coded === undefined ? {} : { coded: table.coded }) }
   }
 

@@ -1,5 +1,6 @@
 /** Properties of plans, and changes to them, that a run decides by. */
 import type { Batch } from '../../../core/data/column.ts'
+import { PlanError } from '../../../core/errors.ts'
 import { mayNotEnd } from '../../../core/ir/mayNotEnd.ts'
 import { isKnown } from '../../../core/plan/elements.ts'
 import type { PhysicalPlan, Step, WideOperator } from '../../../planner/physical/physicalPlan.ts'
@@ -8,6 +9,7 @@ import { beforeDistinct, scanToLoad, withoutPartialStep } from '../loadedScan.ts
 import { type ExecBatch, emptyBatch } from '../operators/batches.ts'
 import { isFree } from '../operators/freeSteps.ts'
 import { withWholeNulls } from '../operators/join/nullKeys.ts'
+import { keysOf } from '../operators/keys.ts'
 import { wholeMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 import { type LoadOptions, type Scan, splitsRead } from '../scanSplits.ts'
 
@@ -95,6 +97,25 @@ export function inputOf(plan: Pipeline): PhysicalPlan {
   return scan
 }
 
+/** The plan over a stored table instead of the scan that it is over. */
+export function overStored(plan: PhysicalPlan, stored: Extract<PhysicalPlan, { kind: 'StoredExec' }>): PhysicalPlan {
+  if (plan.kind !== 'PipelineExec') return stored
+  return { ...plan, input: plan.input.kind === 'PipelineExec' ? overStored(plan.input, stored) : stored }
+}
+
+/** The batch of a column program with its hidden column as explicit keys; undefined where one is no key, which the row loop tells with its row. */
+export function withAxes(
+  { hidden: [column] = [], ...batch }: ExecBatch,
+  { rank, shape }: Extract<WideOperator, { kind: 'IndexExec' }>,
+): ExecBatch | undefined {
+  try {
+    return column && { ...batch, keys: keysOf(column, { rank, shape, firstRow: 0 }) }
+  } catch (error) {
+    if (error instanceof PlanError) return undefined
+    throw error
+  }
+}
+
 /** The batch of a column program with its keys, the first hidden columns, made comparable as `evaluate.ts` does for batches of other pipelines. */
 export function withComparedKeys(batch: ExecBatch, operator: WideOperator): ExecBatch {
   const { hidden = [] } = batch
@@ -127,12 +148,13 @@ export function wholeTaskBecause(operator: WideOperator, isSmall: boolean): stri
     case 'GroupReduceExec':
     case 'GroupMapExec':
       return 'its function is called with pairs or groups of rows'
+    case 'IndexExec':
+      return 'a function makes one element of those with one key, they hold lists, or memory is short'
     case 'DistinctExec':
       return 'its elements hold lists or objects, or memory is short'
     case 'HashAggregateExec':
     case 'HashJoinExec':
     case 'DrawExec':
-    case 'IndexExec':
     case 'ShuffleKeysExec':
     case 'RepartitionExec':
       return 'one task takes it whole'

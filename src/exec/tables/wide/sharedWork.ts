@@ -9,6 +9,7 @@ import { wholeMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
 import { windowedBatches } from '../windows/windowRun.ts'
 import { gatheredColumns, isGatherable } from './gatherRun.ts'
 import { GroupRun, type GroupServices, groupedRows, isCompared } from './groupRun.ts'
+import { indexedBatches } from './indexedBatches.ts'
 import { joinedRows } from './joinRun.ts'
 import { sortedBatches, together } from './sortedBatches.ts'
 import { SortRun } from './sortRun.ts'
@@ -34,10 +35,11 @@ export async function sharedWork(
       const found = await distinctRows(first, services)
       return found && [found]
     }
+    case 'IndexExec':
+      return await indexedBatches(operator, first, services)
     case 'GroupReduceExec':
     case 'GroupMapExec':
     case 'DrawExec':
-    case 'IndexExec':
     case 'ShuffleKeysExec':
     case 'RepartitionExec':
       return undefined
