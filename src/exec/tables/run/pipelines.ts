@@ -20,6 +20,7 @@ import {
   stepless,
 } from '../dataset.ts'
 import { beforeDistinct, scanToLoad, withoutPartialStep } from '../loadedScan.ts'
+import { isFree } from '../operators/freeSteps.ts'
 import { SMALL_ROWS } from '../operators/partitions.ts'
 import { among, asRowFailure, taskErrorOf } from '../operators/rows/rowFailure.ts'
 import { inOrder } from '../scheduler.ts'
@@ -169,7 +170,9 @@ export class Pipelines {
   }
 
   private emitRowsOfFiles(plan: Pipeline): void {
+    // steps that hand columns on compute nothing, in kernels or over rows
     const compiled = plan.steps
+      .filter((step) => !isFree(step))
       .flatMap((step) => functionsIn(step).map((f) => [step.kind, f] as const))
       .filter(([, f]) => fallbackOf(f) === undefined)
     const scan = compiled.length === 0 ? undefined : scanToLoad(beforeDistinct(plan) ?? withoutPartialStep(plan), this.state.options)

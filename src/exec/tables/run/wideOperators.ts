@@ -10,6 +10,8 @@ import { withKeys } from '../columns/groups/codedKeys.ts'
 import { type ElementGroups, elementGroups } from '../columns/groups/elementGroups.ts'
 import { isFolded } from '../columns/groups/groupSources.ts'
 import { keysOfSide } from '../columns/joinFilter.ts'
+import { codesForGroups } from '../columns/texts/codesOnDemand.ts'
+import { codesOf } from '../columns/texts/textCodes.ts'
 import { plannedTextColumns } from '../columns/texts/textColumns.ts'
 import {
   agreed,
@@ -78,10 +80,14 @@ export class WideOperators {
     if (isOverUnion(bare, above)) return await this.state.waitedFor(plan, () => this.overUnion(plan, bare, held))
     if (!isOverWide(bare) || this.state.isBeyond(bare.input) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec'))
       return plan
-    return await this.state.waitedFor(plan, () => this.overTableOf(plan, bare, held))
+    return await this.state.waitedFor(plan, () => this.overTableOf(plan, bare, { held, isGrouped: above.kind === 'HashAggregateExec' }))
   }
 
-  private async overTableOf(plan: PhysicalPlan, bare: Pipeline & { readonly input: Wide }, held: Block[]): Promise<PhysicalPlan> {
+  private async overTableOf(
+    plan: PhysicalPlan,
+    bare: Pipeline & { readonly input: Wide },
+    { held, isGrouped }: { readonly held: Block[]; readonly isGrouped: boolean },
+  ): Promise<PhysicalPlan> {
     const { input } = bare
     const { partitions, blocks } = await this.state.waitedFor(input, () => this.wide(input, { isWhole: true }))
     const pieces = finished(batchesOf(partitions), input)
@@ -94,11 +100,23 @@ export class WideOperators {
       const whole = await this.columns.together(pieces, blocks)
       if (whole !== undefined) {
         held.push(...whole.blocks)
-        return this.ranOver(plan, overRows(bare, whole.batch), input)
+        const table = isGrouped ? this.coded(bare, whole.batch, held) : whole.batch
+        return this.ranOver(plan, overRows(bare, table), input)
       }
     }
     this.state.ready.set(input, this.state.cut(batchesOf(partitions), blocks))
     return plan
+  }
+
+  /** The table of a run that is grouped, with codes for the texts of its keys. */
+  private coded(bare: Pipeline & { readonly input: Wide }, batch: Batch, held: Block[]): Batch {
+    // a window, say, hands on the columns of a stored table, whose codes would be taken for that table's
+    const own = { ...batch, columns: batch.columns.map((column) => (codesOf(column) === undefined ? { ...column } : column)) }
+    const program = columnProgramOf(overRows(bare, own), plannedTextColumns)
+    const blocks = isProgram(program) ? codesForGroups(program, this.state.options.arena) : []
+    this.state.blocks.add(blocks)
+    held.push(...blocks)
+    return blocks.length === 0 ? batch : own
   }
 
   private ranOver(plan: PhysicalPlan, other: Pipeline, input: Wide | Union): PhysicalPlan {

@@ -5,12 +5,15 @@
  *     join(other, 'name')       as a semi-join under a fold, too; of filtered rows half
  *     r.name === 'abc'          reads the length of most: an eighth of a text a row
  *
+ * The tables of a run, as what joins make, are grouped once: theirs are made at once, and are the run's.
+ *
  * So no query takes much more than twice its time without codes, and a program that reads no texts makes none. Their block is freed
  * with the table's. A table that is changed has other columns, which have no codes yet.
  */
 import type { Column } from '../../../../core/data/column.ts'
 import { leaseOf } from '../../../arrays/storageBlocks.ts'
 import type { Arena } from '../../../memory/arena.ts'
+import type { Block } from '../../block.ts'
 import type { ColumnProgram } from '../columnProgram.ts'
 import { uncodedKeys } from '../groups/codedKeys.ts'
 import { codesOf, codeTexts, type TextCodes } from './textCodes.ts'
@@ -66,9 +69,25 @@ export function codesMade(program: ColumnProgram, arena: Arena, { grouped }: { r
   return any
 }
 
+/**
+ * Makes codes for the texts that all rows of a run's own table are grouped by, and returns their blocks: they are the caller's, and the
+ * columns must be used for nothing else. What joins have put beside many rows are mostly few texts.
+ */
+export function codesForGroups(program: ColumnProgram, arena: Arena): readonly Block[] {
+  if (program.shape.filters) return []
+  return [...new Set(uncodedKeys(program))].flatMap((column) => {
+    const block = column.length > 0 && isRoom(column, arena) ? codeTexts(column, arena) : undefined
+    return block === undefined ? [] : [{ offset: block, bytes: codesOf(column)?.codes.byteLength ?? 0 }]
+  })
+}
+
+function isRoom(column: Column, arena: Arena): boolean {
+  return CODE_BYTES * column.length * ROOM <= arena.budgetBytes - arena.usedBytes
+}
+
 function made(column: Column, { storage }: Pick<ColumnProgram, 'storage'>, arena: Arena): boolean {
   const lease = storage && leaseOf(storage)
-  if (lease === undefined || CODE_BYTES * column.length * ROOM > arena.budgetBytes - arena.usedBytes) return false
+  if (lease === undefined || !isRoom(column, arena)) return false
   const block = codeTexts(column, arena)
   if (block === undefined) without.add(column)
   else lease.add(block)
