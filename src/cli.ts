@@ -26,12 +26,12 @@ void main(process.argv.slice(2)).then((code) => {
 })
 
 async function main(args: readonly string[]): Promise<number> {
-  if (args[0] === 'schema') return await schemaCommand(args.slice(1))
+  if (args[0] === 'schema' && !args.some(isHelp)) return await schemaCommand(args.slice(1))
   const asked = parsed(args)
   if (typeof asked === 'string') {
-    const isHelp = asked === USAGE
-    ;(isHelp ? process.stdout : process.stderr).write(`${asked}\n`)
-    return isHelp ? 0 : 2
+    const isUsage = asked === USAGE
+    ;(isUsage ? process.stdout : process.stderr).write(`${asked}\n`)
+    return isUsage ? 0 : 2
   }
   if (asked.processes !== undefined) return await launch(asked.command, asked.processes)
   try {
@@ -45,16 +45,20 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+function isHelp(option: string): boolean {
+  return option === '--help' || option === '-h'
+}
+
 /** The command and options of the arguments, or the text to print: the usage, or an error. */
 function parsed(args: readonly string[]): { readonly command: readonly string[]; readonly processes?: number } | string {
   const [verb, ...rest] = args
-  if (verb === undefined || verb === '--help' || verb === '-h' || verb === 'help') return USAGE
+  if (verb === undefined || verb === 'help' || verb === 'schema' || isHelp(verb)) return USAGE
   if (verb !== 'run')
     return `distarray has no command ${verb}. It has run, as distarray run --processes 3 -- node train.js, and schema, as distarray schema ratings.parquet.`
   const dashes = rest.indexOf('--')
   const options = rest.slice(0, dashes < 0 ? rest.length : dashes)
   const command = dashes < 0 ? [] : rest.slice(dashes + 1)
-  if (options.includes('--help')) return USAGE
+  if (options.some(isHelp)) return USAGE
   if (command.length === 0) return 'The program to run stands behind two dashes: distarray run --processes 3 -- node train.js'
   const [name, value, ...more] = options.flatMap((option) => (option.startsWith('--processes=') ? option.split('=') : [option]))
   if (name === undefined) return { command }

@@ -52,6 +52,7 @@ test('distarray schema FILE', () => {
   const csv = join(folder, '2024-sales.csv')
   writeFileSync(csv, 'day,total\n2024-03-01,1\n')
   expect(run(csv)).toBe('interface Row2024Sales {\n  day: string | null\n  total: number | null\n}\n')
+  expect(run('--help')).toContain('distarray schema FILE… ')
   expect(() => run(join(folder, 'none.csv'))).toThrow(`SourceError: There is no file ${folder}/none.csv.`)
 })
 
