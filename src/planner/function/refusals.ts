@@ -210,6 +210,10 @@ const REASONS = {
     message: 'It has a finally behind what may throw an error that the try does not catch.',
     cure: 'Catch it, as catch { … }, or let the exception end the run.',
   },
+  'finally-leaves': {
+    message: 'It has a finally with a break or continue, behind a loop that the try leaves as well.',
+    cure: 'Leave the loop behind the finally.',
+  },
   'row-column': {
     message: 'The column {name} holds no plain numbers or truth values, or nulls among them.',
     cure: 'Give {what} a column of numbers for what the body asks of it, as {what}.withColumns((row) => ({ … })).',

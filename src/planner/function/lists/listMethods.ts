@@ -220,7 +220,7 @@ export const spliceCount = (list: List, first: number, count: number): number =>
 /** Gives one element of a list another value; places below 0 count from the end. */
 export const withList = (list: List, given: number, value: number): void => {
   const whole = given > -list.length - 1 && given < list.length ? given | 0 : 0
-  const isInside = !(given <= -list.length - 1 || given >= list.length)
+  const isInside = !(given <= -list.length - 1 || given >= list.length) && whole < list.length // -0.5 and NaN are place 0
   if (!isInside) throw new RangeError(`Invalid index : ${given}`)
   list[whole < 0 ? list.length + whole : whole] = value
 }
@@ -228,7 +228,7 @@ export const withList = (list: List, given: number, value: number): void => {
 /** Gives one element of a typed array another value. */
 export const withTyped = (list: List, given: number, value: number): void => {
   const whole = given > -list.length - 1 && given < list.length ? given | 0 : 0
-  const isInside = !(given <= -list.length - 1 || given >= list.length)
+  const isInside = !(given <= -list.length - 1 || given >= list.length) && whole < list.length // -0.5 and NaN are place 0
   if (!isInside) throw new RangeError('Invalid typed array index')
   list[whole < 0 ? list.length + whole : whole] = value
 }

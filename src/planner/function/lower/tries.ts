@@ -56,6 +56,10 @@ export function lowerTry(l: Lowering, node: TryStatement): void {
         return
       }
     }
+    if (leavesLoop(after) && leavesInLoop(body.concat(caught ?? []))) {
+      refuse('finally-leaves')
+      return
+    }
     if (isCaught) {
       const inner: Stmt = {
         kind: 'Labeled',
@@ -89,6 +93,27 @@ function throws(stmts: readonly Stmt[]): boolean {
   let found = false
   visitStmts(stmts, (stmt) => {
     found ||= stmt.kind === 'Throw' && stmt.isLimit !== true
+  })
+  return found
+}
+
+/** Whether statements have a `break` or `continue` of the loop around them, by no label. */
+function leavesLoop(stmts: readonly Stmt[]): boolean {
+  return stmts.some((stmt) => {
+    if (stmt.kind === 'Break' || stmt.kind === 'Continue') return stmt.label === undefined
+    if (stmt.kind === 'If') return leavesLoop(stmt.then) || leavesLoop(stmt.else)
+    return stmt.kind === 'Labeled' && leavesLoop(stmt.body)
+  })
+}
+
+/** Whether a loop among statements may be left for what is around them: there, a `break` without a label is one of that loop. */
+function leavesInLoop(stmts: readonly Stmt[]): boolean {
+  let found = false
+  const look = (one: Stmt): void => {
+    found ||= one.kind === 'Return' || ((one.kind === 'Break' || one.kind === 'Continue') && one.label !== undefined)
+  }
+  visitStmts(stmts, (stmt) => {
+    if (stmt.kind === 'For') visitStmts(stmt.body, look)
   })
   return found
 }
