@@ -34,7 +34,8 @@ function bodyText(numbers: readonly number[]): DrawnBody {
       case 2:
         return use('toSpliced', `[...${list}].toSpliced(${[place(), place(), value(), value()].slice(0, below(5)).join(', ')})`)
       case 3:
-        return use('arguments that change the list', `${list}.with((${list}[0] += 1) % 4 | 0, ${value()})`)
+        // of a list that may be empty, the sum is put behind its last element in JavaScript, which compiled bodies refuse
+        return use('arguments that change the list', `a.with((a[0] += 1) % 4 | 0, ${value()})`)
       default:
         return use('slice', `${list}.slice()`)
     }
