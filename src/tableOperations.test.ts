@@ -523,7 +523,7 @@ describe('pivot and unpivot', () => {
     const names: string[] = ['mo', 'tu']
     const sold = session.fromRows([{ shop: 'north', day: 'mo', n: 2 }])
     const rows = await sold.pivot({ rows: ['shop'], columns: 'day', values: 'n', agg: 'sum', names }).collect()
-    const [shop, monday]: [string | undefined, string | number | null | undefined] = [rows[0]?.shop, rows[0]?.['mo']]
+    const [shop, monday]: [string | undefined, string | number | null | undefined] = [rows[0]?.shop, rows[0]?.mo]
     expect([shop, monday]).toEqual(['north', 2])
   })
 
