@@ -8,12 +8,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
+import type { Storage } from '../src/core/arrays/storage.ts'
 import type { Batch } from '../src/core/data/column.ts'
 import { Bug } from '../src/core/errors.ts'
 import type { ArraySource, LogicalPlan } from '../src/core/plan/logicalPlan.ts'
 import { filterPlan, indexPlan, mapPlan } from '../src/core/plan/transformations.ts'
+import { freeStorage } from '../src/exec/arrays/storageBlocks.ts'
 import { tableMemory } from '../src/exec/tables/columns/tableMemory.ts'
 import { Executor } from '../src/exec/tables/executor.ts'
+import { storedBatches } from '../src/exec/tables/storedBatches.ts'
 import { createPool } from '../src/exec/workers/pool.ts'
 import { sourceFromColumns } from '../src/io/memory/memory.ts'
 import { openParquet } from '../src/io/parquet.ts'
@@ -65,7 +68,7 @@ const drawnRows = fc
       b: isOdd() ? null : below(most),
       c: isOdd() ? [0.5, -1, 2 ** 31, Number.NaN][below(4)]! : below(most),
       u,
-      big: BigInt(below(most)),
+      big: isOdd() ? [-1n, 2n ** 32n + 5n, -(2n ** 32n)][below(3)]! : BigInt(below(most)),
       name: below(4) === 0 ? null : ['', 'żółw', 'and a longer one'][below(3)]!,
       day: new Date(Date.UTC(2026, 0, 1 + below(40))),
     }))
@@ -91,6 +94,8 @@ const COMBINES: Readonly<Record<string, ((x: Row, y: Row) => Row) | undefined>> 
   first: (x) => x,
   last: (_, y) => y,
   some: (x, y) => (x.u % 3 > y.u % 3 ? x : y),
+  made: (x, y) => ({ ...x, u: x.u + y.u, b: y.b === null ? x.b : y.b }),
+  'made of two types': (x, y) => ({ ...x, a: x.u % 50 === 7 ? x.a + 0.5 : y.a }),
 }
 const MAPS: Readonly<Record<string, ((r: Row) => unknown) | undefined>> = {
   all: undefined,
@@ -157,8 +162,11 @@ test('elements in the order of their keys, and what is said of those that have n
       fc.constantFrom(...Object.keys(KEYS)),
       fc.constantFrom(...Object.keys(COMBINES)),
       fc.constantFrom(...Object.keys(MAPS)),
-      fc.record({ workers: fc.constantFrom(0, 0, 0, 1), isFile: fc.constantFrom(false, false, true), isOptimized: fc.boolean() }),
-      async (drawn, filter, key, combine, map, { workers, isFile, isOptimized }) => {
+      fc.record({
+        ...{ workers: fc.constantFrom(0, 0, 0, 1), isFile: fc.constantFrom(false, false, true) },
+        ...{ isOptimized: fc.boolean(), isStored: fc.boolean() },
+      }),
+      async (drawn, filter, key, combine, map, { workers, isFile, isOptimized, isStored }) => {
         const [keep, keyOf, both, made] = [FILTERS[filter], KEYS[key]!, COMBINES[combine], MAPS[map]]
         const inFile = isFile && drawn.length > 0
         const source = await sourceOf(drawn, inFile)
@@ -186,9 +194,17 @@ test('elements in the order of their keys, and what is said of those that have n
           expected = error.message
         }
         let batches: readonly Batch[] = []
+        const storages: Storage[] = []
         let message: string | undefined
         try {
-          batches = await executor.execute(isOptimized ? optimize(plan).plan : plan)
+          const run = isOptimized ? optimize(plan).plan : plan
+          const form = { name: 'the array', keys: run.keys, element: run.element }
+          if (!isStored) batches = await executor.execute(run)
+          else {
+            const storage = await executor.index(run, form)
+            batches = storedBatches(storage, form)
+            storages.push(storage)
+          }
         } catch (error) {
           message = (error as Error).message
         }
@@ -205,6 +221,7 @@ test('elements in the order of their keys, and what is said of those that have n
           expected.map(({ key, value }) => ({ key, value })),
           entriesIn(batches),
         )
+        for (const storage of storages) freeStorage(storage)
         if (difference !== undefined) throw new Bug(difference)
       },
     ),

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { PlanError, Session } from './index.ts'
+import { PlanError, Session, TaskError } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'queries-'))
 const session = await Session.start({ workers: 2, progress: false })
@@ -87,4 +87,27 @@ test('rows of a table are found by their number', async () => {
   reads = 0
   expect([await few.at(0), await few.at(8)]).toEqual([51, 59])
   expect(reads).toBe(1)
+})
+
+test('a combining function that fails for keys of several tasks is told by the first of these, with its row', async () => {
+  const many = session.fromColumns({
+    key: Int32Array.from({ length: 60_000 }, (_, i) => (i * 7919) % 20_000),
+    at: Int32Array.from({ length: 60_000 }, (_, i) => i),
+  })
+  const sums = many.index((r) => [r.key], {
+    combine: (a, b) => {
+      if (b.key % 5_000 === 4_321 && b.at > 30_000) throw new Error('not this one')
+      return { key: a.key, at: a.at + b.at }
+    },
+  })
+  const rows = Array.from({ length: 60_000 }, (_, i) => i).filter((i) => (i * 7919) % 20_000 === 4_321)
+  const row = rows.find((i) => i > 30_000)
+  await expect(Promise.resolve(sums.shape())).rejects.toThrow(
+    new TaskError(`index.combine: the function threw at row ${row}: not this one`, {
+      cause: new Error('not this one'),
+      key: [row as number],
+    }),
+  )
+  const whole = many.index((r) => [r.key], { combine: (a, b) => ({ key: a.key, at: a.at + b.at }) })
+  expect(await whole.at(4_321)).toEqual({ key: 4_321, at: rows.reduce((sum, i) => sum + i) })
 })

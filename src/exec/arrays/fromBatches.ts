@@ -34,6 +34,8 @@ export interface StorageForm {
   readonly storage?: 'dense' | 'sparse'
   /** The function of `index(f, { combine })`: folds the elements of one key from left to right. */
   readonly combine?: (a: never, b: never) => unknown
+  /** Present where the batches come in the order of their keys, which differ and none is negative. */
+  readonly isInOrder?: true
 }
 
 /** Storage in the arena with blocks of its own; nothing of the batches is used afterwards. */
@@ -105,6 +107,7 @@ function shapeOf(joined: Joined, form: StorageForm): Shape {
   const known = form.keys.kind === 'explicit' ? form.keys.shape : undefined
   const largest = joined.keys.map((column) => (joined.length === 0 ? -1 : largestOf(column, joined.length)))
   const shape = known ?? largest.map((key) => key + 1)
+  if (form.isInOrder && known === undefined) return shape
   const outside = joined.keys.some((column, axis) => (largest[axis] ?? 0) >= (shape[axis] ?? 0) || hasNegative(column))
   if (!outside) return shape
   for (let i = 0; i < joined.length; i++) {
@@ -167,8 +170,8 @@ function denseDType(joined: Joined, form: StorageForm, forced: boolean): DType |
 }
 
 function sparseFrom(joined: Joined, shape: Shape, form: StorageForm, arena: Arena): Storage {
-  let sorted = reorder(joined, sortOrder(joined.keys, joined.length))
-  if (hasDuplicates(sorted)) {
+  let sorted = form.isInOrder ? joined : reorder(joined, sortOrder(joined.keys, joined.length))
+  if (!form.isInOrder && hasDuplicates(sorted)) {
     if (form.combine === undefined) throw duplicateError(sorted, form)
     sorted = combined(sorted, form.combine)
     const dense = form.storage === 'sparse' ? undefined : denseFrom(sorted, shape, form, arena)

@@ -20,6 +20,7 @@ import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { mapInputs, planText } from '../../core/plan/tree.ts'
 import type { FewRows, PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
+import { hasKeysInOrder } from '../arrays/keysInOrder.ts'
 import { ownBlocks } from '../arrays/storageBlocks.ts'
 import { isAdded } from '../kernels/columns/columnLower.ts'
 import type { NotColumns, ProgramOutput } from '../kernels/columns/programShape.ts'
@@ -165,8 +166,26 @@ export class Executor {
     const { arena } = this.options
     const input = plan.kind === 'IndexBuild' ? plan.input : plan
     const table = form.keys.kind === 'rowNumber' ? await this.table(input) : undefined
+    if (table === undefined && hasKeysInOrder(input)) return await this.keyed(input, { ...form, isInOrder: true })
     if (table === undefined) return storageFromBatches(await this.execute(input), form, arena)
     return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, arena)
+  }
+
+  /** The storage of a plan whose elements come in the order of their keys, made of its result where that lies. */
+  private async keyed(plan: LogicalPlan, form: StorageForm): Promise<Storage> {
+    const physical = await this.planToRun(plan, { all: true })
+    const run = new Run(this.options)
+    this.running.add(physical)
+    try {
+      return await run.made(physical, (batches) => storageFromBatches(batches, form, this.options.arena))
+    } catch (error) {
+      const exact = withoutPredicates(plan)
+      if (exact === plan || !(error instanceof TaskError)) throw error
+      return await this.keyed(exact, form) // for the failed row's number, as `execute` does
+    } finally {
+      this.running.delete(physical)
+      run.end()
+    }
   }
 
   /** A table written by workers into blocks of the arena, which the caller owns; undefined where neither a column program nor a wide operator makes it. */

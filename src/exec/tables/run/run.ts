@@ -43,6 +43,18 @@ export class Run {
     return finished(batchesOf(partitions), plan).map((batch) => this.state.blocks.copiedOut(batch))
   }
 
+  /** What `make` makes of the whole result: of batches in the run's memory, where it has room for both. */
+  async made<T>(plan: PhysicalPlan, make: (batches: readonly Batch[]) => T): Promise<T> {
+    const result = await this.state.waitedFor(plan, () => this.plans.resultOf(plan))
+    if (result.kind === 'streamed') return make(await this.copiedOutEach(result.results, plan))
+    const { partitions } = await this.plans.materialized(result, plan)
+    const batches = finished(batchesOf(partitions), plan)
+    if (this.state.hasRoom()) return make(batches)
+    const outside = batches.map((batch) => this.state.blocks.copiedOut(batch))
+    this.state.blocks.freeAll()
+    return make(outside)
+  }
+
   /** The batches of a stream, copied out of the run's memory one after another, since that need not hold all. */
   private async copiedOutEach(results: Results, plan: PhysicalPlan): Promise<readonly Batch[]> {
     const partitions: Partition[] = []

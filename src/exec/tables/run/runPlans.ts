@@ -109,7 +109,7 @@ export function withAxes(
   { rank, shape }: Extract<WideOperator, { kind: 'IndexExec' }>,
 ): ExecBatch | undefined {
   try {
-    return column && { ...batch, keys: keysOf(column, { rank, shape, firstRow: 0 }) }
+    return column && { ...batch, keys: keysOf(column, { rank, shape, firstRow: 0, isLent: true }) }
   } catch (error) {
     if (error instanceof PlanError) return undefined
     throw error

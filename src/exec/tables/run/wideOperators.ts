@@ -339,7 +339,8 @@ export class WideOperators {
     const blocks: Block[] = []
     const run = async (task: StageTask): Promise<readonly ExecBatch[]> => {
       const result = await this.state.wideTask(task, false)
-      this.state.record?.addTask(plan, result)
+      // a wide operator's own task calls a function
+      this.state.record?.addTask(plan, task.kind === 'wide' ? { ...result, refused: wholeTaskBecause(operator, false) } : result)
       blocks.push(...result.blocks)
       return result.batches
     }
@@ -356,6 +357,7 @@ export class WideOperators {
       throw error
     }
     if (batches !== undefined) return { batches, blocks: this.state.blocks.keep(blocks, batches) }
+    this.state.blocks.free(blocks)
     this.state.record?.addPlace(plan, inline ? 'caller' : 'workers')
     this.state.record?.refuse(plan, wholeTaskBecause(operator, inline && plan.where !== 'caller'))
     return await this.state.wideTask({ kind: 'wide', inputs, operator }, inline)

@@ -6,12 +6,14 @@
  *     scatter    words and row numbers of a range, each to the bucket of its digit
  *     buckets    buckets that are claimed, each sorted (`sortedBuckets.ts`)
  *     gather     columns of rows in order, in chunks that are claimed (`gatheredColumns.ts`)
+ *     repeats    rows in order whose key is that of the row before, and kept: one row of each key (`repeats.ts`)
  */
 import { countKernel, scatterKernel } from '../../../kernels/tables/sortKernels.ts'
 import { prefixKernel, spanKernel, textWordsKernel, wordsKernel } from '../../../kernels/tables/sortWords.ts'
 import type { Arena } from '../../../memory/arena.ts'
 import { arenaKernel } from '../arenaKernels.ts'
 import { type GatherWork, gatherChunks } from '../gather/gatheredColumns.ts'
+import { findRepeats, type KeptWork, keepRows, type RepeatsWork } from './repeats.ts'
 import { type BucketsWork, SortedBuckets } from './sortedBuckets.ts'
 import type { SortLevel, Span } from './sortLevel.ts'
 
@@ -26,6 +28,8 @@ export type SortWork =
   | ScatterWork
   | BucketsWork
   | GatherWork
+  | RepeatsWork
+  | KeptWork
 
 interface WordsWork {
   readonly kind: 'words'
@@ -76,6 +80,12 @@ export function runSortTask({ work }: SortTask, arena: Arena): void {
       return
     case 'gather':
       gatherChunks(work, arena)
+      return
+    case 'repeats':
+      findRepeats(work, arena)
+      return
+    case 'kept':
+      keepRows(work, arena)
   }
 }
 
