@@ -24,6 +24,8 @@ export interface KernelModule {
   readonly addresses?: AddressType
   /** Set where the memory belongs to another module, which shares it with no thread: the import is then declared unshared. */
   readonly foreign?: true
+  /** Set of functions of numbers alone: what their code leaves. */
+  readonly result?: ValueType
 }
 
 /** The module name that kernels import from, and the name of the function that they export. */

@@ -14,11 +14,14 @@ const FOREIGN_MEMORY = 0x00
 
 const CODE_SECTION = 10
 
-/** Encodes a module that imports memory as `k.memory`, shared unless it is foreign, and exports its one function as `run`. */
+/**
+ * Encodes a module that imports memory as `k.memory`, shared unless it is foreign, and exports its one function as `run`. A function with a
+ * result is one of numbers, and imports no memory.
+ */
 export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
-  const { imports, parameters, locals, body, addresses = 'i32', foreign } = kernel
+  const { imports, parameters, locals, body, addresses = 'i32', foreign, result } = kernel
   const functions = imports.filter((entry) => entry.kind === 'function')
-  const signatures = [{ parameters: parameters.map(heldType), results: [] as readonly ValueType[] }, ...functions]
+  const signatures = [{ parameters: parameters.map(heldType), results: result === undefined ? [] : [result] }, ...functions]
   const types = signatures.map((signature) => [0x60, ...typeList(signature.parameters), ...typeList(signature.results)])
   let next = 1
   const imported = imports.map((entry) => {
@@ -27,7 +30,7 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
   })
   const limits =
     foreign === true ? [FOREIGN_MEMORY, ...unsigned(1)] : [MEMORY_KIND[addresses], ...unsigned(1), ...unsigned(MOST_PAGES[addresses])]
-  const memory = [...text(MODULE), ...text('memory'), 0x02, ...limits]
+  const memory = result === undefined ? [[...text(MODULE), ...text('memory'), 0x02, ...limits]] : []
   const declared = localRuns(locals)
   const code = new Bytes()
   pushCode(code, body)
@@ -37,7 +40,7 @@ export function moduleBytes(kernel: KernelModule): Uint8Array<ArrayBuffer> {
   const head = [
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
     ...section(1, vector(types)),
-    ...section(2, vector([memory, ...imported])),
+    ...section(2, vector([...memory, ...imported])),
     ...section(3, vector([unsigned(0)])),
     ...section(7, vector([[...text(EXPORTED), 0x00, ...unsigned(functions.length)]])),
     ...[CODE_SECTION, ...unsigned(codeHead.length + functionBytes), ...codeHead, ...declared],

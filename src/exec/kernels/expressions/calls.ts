@@ -1,6 +1,7 @@
 /** Compiles calls of numeric functions, for any emitter: by instructions with JavaScript's result, else by a call of the engine's own. */
 import { type Callee, isBuiltin } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
+import { hypotOf, isEngineHypot } from '../math/hypot.ts'
 import { bigintCall } from './bigints.ts'
 import type { Emitter, NumberEmitter } from './emitter.ts'
 import { INT32, integerOf } from './operators.ts'
@@ -82,6 +83,17 @@ export function calledOf<V>(e: Emitter<V>, callee: Callee, args: readonly V[], s
     case 'Date.UTC':
     case 'Date.parse':
       break
+    case 'Math.hypot':
+      if (isEngineHypot())
+        return hypotOf(
+          e,
+          args.map((arg) => e.toNumber(arg)),
+        )
+      return e.called(
+        callee,
+        args.map((arg) => e.toNumber(arg)),
+        span,
+      )
     default: {
       // the remaining functions of doubles have no instruction
       const numbers = args.map((arg) => e.toNumber(arg))

@@ -82,18 +82,24 @@ function asWide(value: Value): Code {
 /** `a % b` by integers where both turn out to be unsigned 32-bit ones; by JavaScript's remainder elsewhere, also where it would be -0. */
 export function remainder(declare: Declare, left: Value, right: Value, itself: (a: Value, b: Value) => Value): Value {
   const [a, b] = [declare('f64'), declare('f64')]
-  const [wholeA, wholeB] = [declare('i32'), declare('i32')]
-  // Comparing bits tells 0 from -0, and NaN from every integer.
-  const isWhole = (value: number, whole: number): Code => [
-    ...[I.localGet(value), SATURATE.i32U, I.localTee(whole), OP.f64ConvertI32U, OP.i64ReinterpretF64],
-    ...[I.localGet(value), OP.i64ReinterpretF64, OP.i64Eq],
-  ]
   const { literal } = right
   const by = literal !== undefined && Number.isInteger(literal) && literal > 0 && literal <= HIGHEST ? I.i32Const(literal) : undefined
-  const isDivisor = [isWhole(b, wholeB), OP.i32And, I.localGet(wholeB), I.i32Const(0), OP.i32Ne, OP.i32And]
-  const test = [isWhole(a, wholeA), by === undefined ? isDivisor : []]
-  const whole = [I.localGet(wholeA), by ?? I.localGet(wholeB), OP.i32RemU, OP.f64ConvertI32U]
+  const test = [isUnsigned(a, 0), by === undefined ? [isUnsigned(b, 1), OP.i32And] : []]
+  const whole = [...[I.localGet(a), SATURATE.i32U, by ?? [I.localGet(b), SATURATE.i32U], OP.i32RemU, OP.f64ConvertI32U]]
   const own = itself({ type: F64, code: I.localGet(a) }, { type: F64, code: I.localGet(b) })
   const sides = [asF64(left), I.localSet(a), asF64(right), I.localSet(b)]
   return { type: F64, code: [...sides, ...test, I.if('f64'), ...whole, OP.else, own.code, OP.end] }
 }
+
+/**
+ * Whether a double is an integer from `least`, 0 or 1, up to 2 ** 32. The bits of doubles that are not negative are in their order, which
+ * tells 0 from -0, and leaves no branch that a processor mispredicts.
+ */
+function isUnsigned(value: number, least: 0 | 1): Code {
+  const bits = [I.localGet(value), OP.i64ReinterpretF64, least === 0 ? [] : [I.i64Const(1), OP.i64Sub]]
+  const isInside = [bits, I.i64Const(LIMIT_BITS - BigInt(least)), OP.i64LtU]
+  return [isInside, I.localGet(value), OP.f64Trunc, I.localGet(value), OP.f64Eq, OP.i32And]
+}
+
+/** The bits of 2 ** 32. */
+const LIMIT_BITS = 0x41f0000000000000n
