@@ -26,7 +26,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type LinkEvents, Links } from '../src/exec/gang/links/links.ts'
 import { threadProgram } from '../src/exec/workers/threadProgram.ts'
-import type { GangFigures, GangPass } from './gangPass.ts'
+import type { Figures, GangFigures, GangPass } from './gangPass.ts'
 import { save, suite } from './harness.ts'
 import { median, table } from './statistics.ts'
 
@@ -95,8 +95,10 @@ if (bench.wanted('kills')) {
 }
 if (bench.wanted('served')) {
   const found = Array.from({ length: rounds }, () => run(2, { program: 'served', samples, workers: 1, passes }))
-  const ratios = found.map(({ milliseconds, servedMs = [] }) => Math.min(...servedMs.slice(1)) / Math.min(...milliseconds.slice(2)))
-  const processor = median(found.map(({ processorsMs: [unwritten, served] = [Number.NaN, Number.NaN] }) => served / unwritten))
+  const ratioOf = (of: (figures: Figures) => number): number[] =>
+    found.map(({ served, unwritten }) => (served && unwritten ? of(served) / of(unwritten) : Number.NaN))
+  const ratios = ratioOf(({ ms }) => median(ms.slice(2)))
+  const processor = median(ratioOf(({ processorMs }) => processorMs))
   console.log(
     `\nserved: ${median(ratios).toFixed(2)} times as long as a pass over what nobody writes, and ${processor.toFixed(2)} times the processor time. ${found.at(-1)?.processes}`,
   )

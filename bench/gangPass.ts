@@ -49,10 +49,15 @@ export interface GangFigures {
   readonly beforeMs: number
   /** What threads waited in each pass, on average. */
   readonly waitingMs: readonly number[]
-  /** Of passes that read what another loop has written before each. */
-  readonly servedMs?: readonly number[]
-  /** Processor time of all processes by pass: over what nobody writes, and over what another loop has written. */
-  readonly processorsMs?: readonly [unwritten: number, served: number]
+  /** Of passes that read what another loop has written before each, and of passes between them that read the same once more. */
+  readonly served?: Figures
+  readonly unwritten?: Figures
+}
+
+export interface Figures {
+  readonly ms: number[]
+  /** Of all processes, by pass. */
+  processorMs: number
 }
 
 /** How many ratings there are of each movie: iterations for each row that goes round. */
@@ -88,13 +93,17 @@ const totalMs = performance.now() - began.at
 const { user, system } = process.cpuUsage(began.cpu)
 const allMs = (allProcessorMs() - began.all) / (passes - 2)
 const kills = stopKilling?.()
-const servedMs: number[] = []
-let served = 0
+const [served, unwritten]: readonly [Figures, Figures] = [
+  { ms: [], processorMs: 0 },
+  { ms: [], processorMs: 0 },
+]
 for (let pass = 0; between !== undefined && pass < passes; pass++) {
   await between.run()
-  const before = allProcessorMs()
-  for await (const { milliseconds } of loop.passes(1)) servedMs.push(milliseconds)
-  if (pass > 1) served += (allProcessorMs() - before) / (passes - 2)
+  for (const figures of [served, unwritten]) {
+    const before = allProcessorMs()
+    for await (const { milliseconds } of loop.passes(1)) figures.ms.push(milliseconds)
+    if (pass > 1) figures.processorMs += (allProcessorMs() - before) / (passes - 2)
+  }
 }
 const foreseenMs: number[] = []
 const simulating = performance.now()
@@ -127,7 +136,7 @@ const figures: GangFigures = {
   ...(noticed === undefined ? {} : { noticedMs: noticed - sent }),
   ...(again === undefined ? {} : { againMs: again - sent }),
   ...(kills === undefined ? {} : { kills }),
-  ...(between === undefined ? {} : { servedMs, processorsMs: [allMs, served] as const }),
+  ...(between === undefined ? {} : { served, unwritten }),
   foreseenMs,
   simulatingMs,
   beforeMs,
@@ -192,7 +201,7 @@ function killing(): () => number {
 
 interface Program {
   readonly loop: Loop
-  /** Runs before each pass of the second half. */
+  /** Runs before every second pass of the second half. */
   readonly between?: Loop
   readonly arrays: readonly DistArray<number, readonly number[]>[]
   /** Called between two passes. */

@@ -5,6 +5,7 @@
 
 import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage } from '../../core/arrays/storage.ts'
+import type { TypedArray } from '../../core/data/column.ts'
 import type { DType } from '../../core/data/schema.ts'
 import { GangError } from '../../core/errors.ts'
 import { isError } from '../../core/isError.ts'
@@ -12,10 +13,9 @@ import { partsOf } from '../arrays/parted.ts'
 import type { Elsewhere } from './journal.ts'
 import type { Members, Other } from './members.ts'
 import { packBoxes, unpackBoxes } from './movement/boxWire.ts'
-import { boxesElsewhere, bringHome, fetchBoxes } from './movement/elsewhere.ts'
+import { boxesElsewhere, boxesHere, bringHome, fetchBoxes } from './movement/elsewhere.ts'
 import type { NumberedBox } from './movement/moves.ts'
 import { awayBytes } from './movement/needs.ts'
-import { wholeBox } from './movement/residence.ts'
 import type { Box } from './movement/transfers.ts'
 import { SnapshotFile } from './snapshotFile.ts'
 
@@ -27,9 +27,17 @@ async function written(gang: Members, storage: DenseStorage, path: string): Prom
   const [rows = 0, ...inner] = storage.shape
   const rowElements = sizeOfShape(inner)
   const chunkRows = Math.max(1, Math.floor(CHUNK_ELEMENTS / Math.max(1, rowElements)))
-  const file = new SnapshotFile(path, storage.dtype as DType, chunkRows * rowElements) // no objects: those have no parts
+  const dtype = storage.dtype as DType // no objects: those have no parts
+  const file = new SnapshotFile(path, dtype, chunkRows * rowElements)
+  // one for all chunks: memory that is given up at once has V8 look for more of it, in the middle of the passes that follow
+  const data = new ARRAY_OF_DTYPE[dtype](Math.min(rows, chunkRows) * rowElements)
   try {
-    for (let from = 0; from < rows; from += chunkRows) file.append(await gathered(gang, storage, from, Math.min(rows, from + chunkRows)))
+    for (let from = 0; from < rows; from += chunkRows) {
+      const to = Math.min(rows, from + chunkRows)
+      const chunk = data.subarray(0, (to - from) * rowElements)
+      await gather(gang, storage, { from, to }, chunk)
+      file.append(chunk)
+    }
   } catch (error) {
     file.remove()
     throw error
@@ -37,26 +45,26 @@ async function written(gang: Members, storage: DenseStorage, path: string): Prom
   return file
 }
 
-/** Gathers the last values of rows `from` up to `to`, from here and from the processes that have them, without padding. */
-async function gathered(gang: Members, storage: DenseStorage, from: number, to: number): Promise<DenseStorage['data']> {
-  const { dtype } = storage
+/** Gathers the last values of rows `from` up to `to` into `data`, from here and from the processes that have them, without padding. */
+async function gather(
+  gang: Members,
+  storage: DenseStorage,
+  { from, to }: { readonly from: number; readonly to: number },
+  data: TypedArray,
+): Promise<void> {
   const shape = [to - from, ...storage.shape.slice(1)]
   const strides = shape.map((_, axis) => sizeOfShape(shape.slice(axis + 1)))
-  const data = new ARRAY_OF_DTYPE[dtype as DType](sizeOfShape(shape)) // as above
-  const rows: DenseStorage = { kind: 'dense', shape, dtype, strides, data }
+  const rows: DenseStorage = { kind: 'dense', shape, dtype: storage.dtype, strides, data }
   const put = (boxes: readonly Box[], bytes: Uint8Array): void => {
     const own = boxes.map(([low = 0, high = 1, ...rest]) => ({ storage: rows, box: [low - from, high - from, ...rest] }))
     unpackBoxes(own, bytes)
   }
-  const box = [from, to, ...wholeBox(storage.shape.slice(1))]
-  put([box], packBoxes([{ storage, box }]))
   const number = gang.numberOf(storage)
+  const own = withinRows(boxesHere(gang, storage), from, to)
+  put(own, packBoxes(own.map((box) => ({ storage, box }))))
   const wanted = new Map<Other, NumberedBox[]>()
   for (const [other, boxes] of boxesElsewhere(gang, number)) {
-    const within = boxes.flatMap(([low = 0, high = 1, ...rest]) => {
-      const [first, end] = [Math.max(low, from), Math.min(high, to)]
-      return first < end ? { storage: number, box: [first, end, ...rest] } : []
-    })
+    const within = withinRows(boxes, from, to).map((box) => ({ storage: number, box }))
     if (within.length > 0) wanted.set(other, within)
   }
   await fetchBoxes(gang, wanted, (boxes, bytes) => {
@@ -65,7 +73,14 @@ async function gathered(gang: Members, storage: DenseStorage, from: number, to: 
       bytes,
     )
   })
-  return data
+}
+
+/** The parts of boxes in rows `from` up to `to`. */
+function withinRows(boxes: readonly Box[], from: number, to: number): Box[] {
+  return boxes.flatMap(([low = 0, high = 1, ...rest]) => {
+    const [first, end] = [Math.max(low, from), Math.min(high, to)]
+    return first < end ? [[first, end, ...rest]] : []
+  })
 }
 
 /** The gang's operations for a journal. `file` names a new file for an array that is put aside; without it, arrays are brought home instead. */

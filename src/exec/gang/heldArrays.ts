@@ -13,7 +13,8 @@ import type { ElementsHead } from './movement/elements.ts'
 import type { Loads, NumberedBox, RowsHead } from './movement/moves.ts'
 import { applyParts, type BoxesHead, type FetchHead, type MakeHead, regionOf, type ValuesHead } from './movement/passWire.ts'
 import type { FlushedHead } from './movement/rounds.ts'
-import { packRows, type Rows, unpackRows } from './movement/servedRows.ts'
+import { packRows, unpackRows } from './movement/served/rowCopies.ts'
+import type { Rows } from './movement/served/servedRows.ts'
 import { refill, storageFrom } from './storageWire.ts'
 
 interface KnownStorage {

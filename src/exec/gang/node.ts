@@ -27,7 +27,6 @@ import type { GangSettings } from './links/settings.ts'
 import { packBoxes } from './movement/boxWire.ts'
 import { type Before, changesOf, copyOf, emptyOf, orAll } from './movement/changes.ts'
 import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
-import { sendLoads, withLoads } from './movement/loads.ts'
 import { type LoadSend, type Loads, type Moves, NO_LOADS } from './movement/moves.ts'
 import {
   type DoneHead,
@@ -44,6 +43,7 @@ import {
 } from './movement/passWire.ts'
 import { endsPass, lanesOfRound } from './movement/rounds.ts'
 import { digestOf } from './movement/scans.ts'
+import { sendLoads, withLoads } from './movement/served/loads.ts'
 import { loopOfReader, type Share, SharedPass, type ShareHead } from './movement/shares.ts'
 import { SpareLoop } from './spareLoop.ts'
 

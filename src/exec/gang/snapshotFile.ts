@@ -22,8 +22,8 @@ export class SnapshotFile {
   /** Elements of each chunk. */
   readonly #chunk: number
   readonly #sums: number[] = []
-  /** The chunk that was read last: rows follow one another. */
-  #last: { readonly number: number; readonly elements: TypedArray } | undefined
+  /** The chunk that was read last, in memory that each chunk takes over from the one before: rows follow one another. */
+  #last: { readonly number: number; readonly memory: TypedArray; readonly elements: TypedArray } | undefined
   #length = 0
 
   constructor(path: string, dtype: DType, chunk: number) {
@@ -63,13 +63,15 @@ export class SnapshotFile {
   #read(number: number): TypedArray {
     if (this.#last?.number === number) return this.#last.elements
     const first = number * this.#chunk
-    const elements = new ARRAY_OF_DTYPE[this.#dtype](Math.min(this.#chunk, this.#length - first))
+    const memory = this.#last?.memory ?? new ARRAY_OF_DTYPE[this.#dtype](Math.min(this.#chunk, this.#length))
+    this.#last = undefined // until all of it is there
+    const elements = memory.subarray(0, Math.min(this.#chunk, this.#length - first))
     const bytes = bytesOf(elements)
     this.#attempt('read', 'r', (file) => {
       const read = readSync(file, bytes, 0, bytes.length, first * elements.BYTES_PER_ELEMENT)
       if (read !== bytes.length || crc32(bytes) !== this.#sums[number]) throw new Error('the file is not what was written')
     })
-    this.#last = { number, elements }
+    this.#last = { number, memory, elements }
     return elements
   }
 

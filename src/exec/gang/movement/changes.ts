@@ -7,7 +7,8 @@
  * come. Nothing smaller than an element is ever in question, and an element that nobody changed has its bits anyway.
  */
 
-type Words = Uint8Array | Uint16Array | Uint32Array
+/** Signed where they have 32 bits: others would be doubles on their way from array to array. */
+export type Words = Uint8Array | Uint16Array | Int32Array
 
 /** The bytes that are compared by one call before single words are. */
 const PAGE_BYTES = 4096
@@ -42,7 +43,7 @@ export function bytesOf(array: ArrayBufferView): Uint8Array {
 /** Bytes as words of up to 32 bits, no longer than an element: two elements of one word might be written by two processes. */
 export function wordsOf(bytes: Uint8Array, { BYTES_PER_ELEMENT }: { readonly BYTES_PER_ELEMENT: number }): Words {
   const { buffer, byteOffset, byteLength } = bytes
-  if (BYTES_PER_ELEMENT >= 4) return new Uint32Array(buffer, byteOffset, byteLength / 4)
+  if (BYTES_PER_ELEMENT >= 4) return new Int32Array(buffer, byteOffset, byteLength / 4)
   return BYTES_PER_ELEMENT === 2 ? new Uint16Array(buffer, byteOffset, byteLength / 2) : bytes
 }
 

@@ -8,7 +8,7 @@ import { HOME } from './belongings.ts'
 import { unpackBoxes } from './boxWire.ts'
 import type { NumberedBox } from './moves.ts'
 import type { FetchHead } from './passWire.ts'
-import { missingCells } from './residence.ts'
+import { missingCells, wholeBox } from './residence.ts'
 import { type Box, boxesOfCells } from './transfers.ts'
 
 /** Fetches all elements of some arrays that lie elsewhere. Rejects with the GangError of a process that was lost on the way, or before. */
@@ -39,6 +39,15 @@ export function boxesElsewhere(gang: Members, number: number): ReadonlyMap<Other
   }
   if (left.size > 0) throw gang.lastLoss ?? new Bug('Nobody has the last values of an array.')
   return found
+}
+
+/** The boxes of an array whose last values are here. */
+export function boxesHere(gang: Members, storage: DenseStorage): readonly Box[] {
+  const residence = gang.belongings.away(gang.numberOf(storage))
+  if (residence === undefined) return [wholeBox(storage.shape)]
+  const own = residence.has.get(HOME) ?? []
+  const cells = [...own.keys()].filter((cell) => own[cell] === 1)
+  return boxesOfCells(cells, residence.bounds)
 }
 
 /** Fetches elements from processes that have them, before a pass or for another use here; `put` stores them, by default in their arrays. */

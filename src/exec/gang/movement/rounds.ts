@@ -13,7 +13,8 @@ import { type Lanes, rootsAmong } from '../../loops/reductions/reductionCopies.t
 import { bytesOf, bytesOfAll, type Changes, changesOf, changesWithin, orAll } from './changes.ts'
 import { regionOf, sizeOfRegion } from './passWire.ts'
 import type { Placement } from './placement.ts'
-import { countOfRows, packRows, type Rows } from './servedRows.ts'
+import { countOfRows, packRows } from './served/rowCopies.ts'
+import type { Rows } from './served/servedRows.ts'
 
 /** Head of `flushed`: the parts are two for each array, the runs and the bytes of the elements that a flush has changed. */
 export interface FlushedHead {

@@ -23,7 +23,8 @@ import {
   waitingOfRound,
 } from '../../loops/reductions/reductionCopies.ts'
 import { applyChanges, bytesOf, type Changes, changesOf, changesWithin, emptyOf, orAll, shifted } from './changes.ts'
-import { countOfRows, packRows, type Rows, rowsWithin, unpackRows } from './servedRows.ts'
+import { countOfRows, packRows, unpackRows } from './served/rowCopies.ts'
+import { type Rows, rowsWithin } from './served/servedRows.ts'
 
 /** The division of lanes and elements among the processes of a pass, which are numbered from 0 (their place). */
 export interface Sharing {

@@ -7,7 +7,7 @@ import type { Process } from './belongings.ts'
 import { sizeOfRegion } from './passWire.ts'
 import type { Residence } from './residence.ts'
 import { mostBytesOfCopies } from './rounds.ts'
-import { type Rows, rowsWith } from './servedRows.ts'
+import { type Rows, rowsWith } from './served/servedRows.ts'
 import type { Sharing } from './shares.ts'
 
 /** The least number of elements of a shared array: fewer are joined sooner than two messages have come. */

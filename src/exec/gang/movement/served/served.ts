@@ -2,18 +2,19 @@
  * Served arrays: a loop's processes are sent only the elements that their blocks read, from the second version of an array on; in a pass in
  * rounds, from its first flush on.
  */
-import type { DenseStorage, Storage } from '../../../core/arrays/storage.ts'
-import { defined } from '../../../core/defined.ts'
-import type { BlockSchedule, IterationSpace } from '../../loops/blocks/schedule.ts'
-import type { LoopInputs } from '../../loops/loopInputs.ts'
-import type { Members, Other } from '../members.ts'
-import { HOME, type Process } from './belongings.ts'
-import { bringHome } from './elsewhere.ts'
+import type { DenseStorage, Storage } from '../../../../core/arrays/storage.ts'
+import { defined } from '../../../../core/defined.ts'
+import type { BlockSchedule, IterationSpace } from '../../../loops/blocks/schedule.ts'
+import type { LoopInputs } from '../../../loops/loopInputs.ts'
+import type { Members, Other } from '../../members.ts'
+import { HOME, type Process } from '../belongings.ts'
+import { bringHome } from '../elsewhere.ts'
+import { versionIn } from '../needs.ts'
+import { labelIn, type Placement } from '../placement.ts'
+import type { Residence } from '../residence.ts'
 import { type Load, loadsOf, STRETCHES, stretchesOf, whyBefore } from './loads.ts'
-import { versionIn } from './needs.ts'
-import { labelIn, type Placement } from './placement.ts'
-import type { Residence } from './residence.ts'
-import { countOfRows, cutRows, type ReadRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
+import { countOfRows } from './rowCopies.ts'
+import { cutRows, type ReadRows, type Rows, readBySlice, servedRowsOf, servedToken } from './servedRows.ts'
 
 export interface ServedLoop {
   readonly inputs: LoopInputs

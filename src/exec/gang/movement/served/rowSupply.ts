@@ -1,12 +1,13 @@
 /** The sending of rows of served arrays to processes that read them, and home from those that have them. Keys are told once. */
-import type { DenseStorage } from '../../../core/arrays/storage.ts'
-import type { Answer, Members, Other } from '../members.ts'
-import { shapeOfStorage } from '../storageWire.ts'
-import type { Needed } from './belongings.ts'
-import { bytesOf } from './changes.ts'
-import type { RowsHead } from './moves.ts'
-import { bytesMissing } from './needs.ts'
-import { countOfRows, packRows, type Rows, unpackRows } from './servedRows.ts'
+import type { DenseStorage } from '../../../../core/arrays/storage.ts'
+import type { Answer, Members, Other } from '../../members.ts'
+import { shapeOfStorage } from '../../storageWire.ts'
+import type { Needed } from '../belongings.ts'
+import { bytesOf } from '../changes.ts'
+import type { RowsHead } from '../moves.ts'
+import { bytesMissing } from '../needs.ts'
+import { countOfRows, packRows, unpackRows } from './rowCopies.ts'
+import type { Rows } from './servedRows.ts'
 
 /** Sends the rows that a process's blocks read, where these are less than what it lacks, or where `isAll`: this process has no more than them. */
 export function serveRows(

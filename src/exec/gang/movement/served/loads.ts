@@ -2,18 +2,19 @@
  * Served elements that come while blocks run. A process's blocks are cut into stretches of plan order; the elements that a stretch is the
  * first to read are sent, by the process that has them, while blocks of the stretches before it run:
  *
- *     sender          |rows 0|rows 1|rows 2|  its own blocks ……
- *     reader                 |  stretch 0  |  stretch 1  |  stretch 2  |
+ *     sender          |rows 0|rows 1|rows 2 |  its own blocks ……
+ *     reader                 |stretch 0|    stretch 1    |              stretch 2              |
  *
  * Statement: nobody writes such an array during the pass, so that rows are the same whenever they are read; a block waits for all rows of
  * its own stretch and of those before it, so that it finds what it reads.
  */
-import type { DenseStorage } from '../../../core/arrays/storage.ts'
-import type { BlockSchedule } from '../../loops/blocks/schedule.ts'
-import type { Process } from './belongings.ts'
-import type { LoadSend, Loads, Moves, RowsHead } from './moves.ts'
-import type { Residence } from './residence.ts'
-import { cellsIn, countOfRows, joined, type Rows } from './servedRows.ts'
+import type { DenseStorage } from '../../../../core/arrays/storage.ts'
+import type { BlockSchedule } from '../../../loops/blocks/schedule.ts'
+import type { Process } from '../belongings.ts'
+import type { LoadSend, Loads, Moves, RowsHead } from '../moves.ts'
+import type { Residence } from '../residence.ts'
+import { countOfRows } from './rowCopies.ts'
+import { cellsIn, joined, type Rows } from './servedRows.ts'
 
 /** The number of stretches of each process. With more of them blocks begin sooner; each costs a message. */
 export const STRETCHES = 4
@@ -34,7 +35,10 @@ export interface LoadedArray {
   readonly loads: readonly Load[]
 }
 
-/** The stretch of each block; the stretches of a node have about as many iterations each. */
+/**
+ * The stretch of each block. Each stretch of a node has about twice the iterations of the one before: its first blocks begin soon, and few
+ * elements are read first by late blocks.
+ */
 export function stretchesOf(
   { from, to, count }: Pick<BlockSchedule, 'from' | 'to' | 'count'>,
   owners: Int32Array,
@@ -47,7 +51,10 @@ export function stretchesOf(
     const node = owners[block] as number
     const before = done[node] as number
     done[node]! += sizeOf(block)
-    return Math.min(STRETCHES - 1, Math.floor((STRETCHES * before) / Math.max(1, all[node] as number)))
+    const part = before / Math.max(1, all[node] as number)
+    let stretch = 0
+    while (stretch < STRETCHES - 1 && part >= (2 ** (stretch + 1) - 1) / (2 ** STRETCHES - 1)) stretch++
+    return stretch
   })
 }
 

@@ -7,17 +7,16 @@
  * The slice touches all elements that the body touches in the same iteration (`planner/loop/slices/slice.ts`), and more at the most.
  */
 
-import type { DenseStorage } from '../../../core/arrays/storage.ts'
-import { Bug } from '../../../core/errors.ts'
-import { type Expr, expressionsOf, type Primitive, visitExpr, visitStmts } from '../../../core/ir/functionIr.ts'
-import { isError } from '../../../core/isError.ts'
-import type { SubscriptSlice } from '../../../core/loop/loopSpec.ts'
-import { type BlockSchedule, type IterationSpace, iterationsOf } from '../../loops/blocks/schedule.ts'
-import { elementsOf, touchKernel } from '../../loops/inspector/touchKernel.ts'
-import type { LoopInputs } from '../../loops/loopInputs.ts'
-import { HOME, type Process } from './belongings.ts'
-import { bytesOf, copyWords, wordsOf } from './changes.ts'
-import type { Residence } from './residence.ts'
+import type { DenseStorage } from '../../../../core/arrays/storage.ts'
+import { Bug } from '../../../../core/errors.ts'
+import { type Expr, expressionsOf, type Primitive, visitExpr, visitStmts } from '../../../../core/ir/functionIr.ts'
+import { isError } from '../../../../core/isError.ts'
+import type { SubscriptSlice } from '../../../../core/loop/loopSpec.ts'
+import { type BlockSchedule, type IterationSpace, iterationsOf } from '../../../loops/blocks/schedule.ts'
+import { elementsOf, touchKernel } from '../../../loops/inspector/touchKernel.ts'
+import type { LoopInputs } from '../../../loops/loopInputs.ts'
+import { HOME, type Process } from '../belongings.ts'
+import type { Residence } from '../residence.ts'
 
 /** Stretches of elements in memory: pairs of the first element and the length. */
 export type Rows = Int32Array
@@ -208,8 +207,9 @@ export function cutRows<Other extends object>(
   const own = rows.map((list, node) => {
     const process: Process = node === 0 ? HOME : (others[node - 1] as Other) // as many
     const lacking: number[] = []
-    eachRow(list, 1, (from, to) => {
-      for (let index = from; index < to; index++) {
+    for (let i = 0; i < list.length; i += 2) {
+      const first = list[i] as number
+      for (let index = first; index < first + (list[i + 1] as number); index++) {
         const cell = cellOf(index)
         if (has.get(process)?.[cell] === 1) continue
         lacking.push(index)
@@ -217,7 +217,7 @@ export function cutRows<Other extends object>(
         const holder = others.find((other) => has.get(other)?.[cell] === 1) as Other // no process is lost, so one has it
         fetched.set(holder, (fetched.get(holder) ?? new Set()).add(index))
       }
-    })
+    }
     return joined(lacking)
   })
   return { rows: own, fetches: new Map([...fetched].map(([other, indices]) => [other, joined([...indices].sort((a, b) => a - b))])) }
@@ -274,45 +274,4 @@ export function rowsWith(rows: Rows, from: number, to: number): Rows {
   const before = rowsWithin(rows, 0, from)
   const after = rowsWithin(rows, to, Number.MAX_SAFE_INTEGER)
   return Int32Array.of(...before, from, to - from, ...after)
-}
-
-const counts = new WeakMap<Rows, number>()
-
-/** The number of elements in rows, which do not change once they are found. */
-export function countOfRows(rows: Rows): number {
-  const known = counts.get(rows)
-  if (known !== undefined) return known
-  let count = 0
-  for (let i = 1; i < rows.length; i += 2) count += rows[i] as number
-  counts.set(rows, count)
-  return count
-}
-
-/** Copies the values of rows into new shared memory. */
-export function packRows({ data }: DenseStorage, rows: Rows): Uint8Array {
-  const packed = new Uint8Array(new SharedArrayBuffer(countOfRows(rows) * data.BYTES_PER_ELEMENT))
-  const [from, to] = [wordsOf(bytesOf(data), data), wordsOf(packed, data)]
-  const perElement = data.BYTES_PER_ELEMENT / to.BYTES_PER_ELEMENT
-  eachRow(rows, perElement, (first, end, at) => copyWords(from, first, to, at, end - first))
-  return packed
-}
-
-/** Copies packed values into their rows. Throws RangeError where there are more or fewer than the rows have, or rows lie outside of the array. */
-export function unpackRows({ data }: DenseStorage, rows: Rows, packed: Uint8Array): void {
-  if (packed.length !== countOfRows(rows) * data.BYTES_PER_ELEMENT) throw new RangeError('Elements of an array do not fill their rows.')
-  const [from, to] = [wordsOf(packed, data), wordsOf(bytesOf(data), data)]
-  const perElement = data.BYTES_PER_ELEMENT / to.BYTES_PER_ELEMENT
-  eachRow(rows, perElement, (first, end, at) => {
-    if (first < 0 || end > to.length) throw new RangeError('Rows lie outside of their array.')
-    copyWords(from, at, to, first, end - first)
-  })
-}
-
-function eachRow(rows: Rows, width: number, visit: (from: number, to: number, at: number) => void): void {
-  let at = 0
-  for (let i = 0; i < rows.length; i += 2) {
-    const [from, length] = [(rows[i] as number) * width, (rows[i + 1] as number) * width]
-    visit(from, from + length, at)
-    at += length
-  }
 }
