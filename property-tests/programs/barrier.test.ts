@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PROGRAM = [process.execPath, '--import', 'tsx', join(ROOT, 'property-tests/programs/jobProgram.ts')]
@@ -12,7 +12,11 @@ const CLI = [process.execPath, '--import', 'tsx', join(ROOT, 'src/cli.ts'), 'run
 const QUIET = ['spark.ui.enabled=false', 'spark.driver.bindAddress=127.0.0.1', 'spark.driver.host=127.0.0.1', 'spark.log.level=ERROR']
 
 const pyspark = pysparkHere()
-const folder = mkdtempSync(join(tmpdir(), 'distarray-barrier-'))
+// hooks run only where a test does
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'distarray-barrier-'))
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The environment in which Python finds PySpark with Spark's jars; undefined, and said aloud, where it does not. */

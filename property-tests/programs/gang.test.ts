@@ -1,6 +1,6 @@
 /** A program on three processes of this machine prints what it prints alone; errors, an abort and a killed process; none is left. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -162,6 +162,17 @@ test.skipIf(!existsSync('/proc/self/stat'))('a process that is stopped when the 
   const took = Date.now() - Number(readFileSync(join(folder, 'ended'), 'utf8')) / 1e6
   expect([code, isAlive(1)]).toEqual([0, false])
   expect(took).toBeLessThan(5000) // it would be ended after seven seconds
+})
+
+test('distarray run ends its processes and leaves nothing behind where nobody reads what it says', async () => {
+  const program = `setTimeout(() => process.exit(Number(process.env.DA_RANK)), 2000 * (2 - Number(process.env.DA_RANK)))`
+  const child = spawn(NODE, [cli, 'run', '--processes', '2', '--', NODE, '-e', program], {
+    env: { ...process.env, NODE_ENV: '', TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  child.stderr.destroy()
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0)
+  expect(readdirSync(folder)).toEqual([])
 })
 
 test('distarray run says how it is used', async () => {

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSlurm } from '../slurmCluster.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -12,7 +12,11 @@ const PROGRAM = `${process.execPath} --import tsx ${join(ROOT, 'property-tests/p
 const CLI = `${process.execPath} --import tsx ${join(ROOT, 'src/cli.ts')}`
 
 const cluster = await startSlurm(3)
-const folder = mkdtempSync(join(tmpdir(), 'distarray-slurm-job-'))
+// hooks run only where a test does
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'distarray-slurm-job-'))
+})
 afterAll(async () => {
   await cluster?.stop()
   rmSync(folder, { recursive: true, force: true })

@@ -36,6 +36,7 @@ export async function launch(command: readonly string[], processes: number): Pro
     return new Rank(rank, command, { env: common, stdio: stdio as StdioOptions, isTemporary })
   })
   forwardSignals(ranks)
+  goOnUnread()
   for (const [number, rank] of ranks.entries()) if (number > 0) void tellOfLoss(rank, join(folder, 'rank0'), number)
   try {
     const code = (await ranks[0]?.ended) ?? NOT_FOUND // there is one process at least
@@ -65,6 +66,7 @@ export async function launchOne(command: readonly string[], env: Readonly<Record
   const isTemporary = (child: ChildProcess): boolean => child.signalCode !== null
   const rank = new Rank(Number(env.DA_RANK ?? 0), command, { env, stdio: 'inherit', isTemporary })
   forwardSignals([rank])
+  goOnUnread()
   return await rank.ended
 }
 
@@ -75,6 +77,11 @@ function forwardSignals(ranks: readonly Rank[]): void {
       for (const rank of ranks) rank.kill(signal)
     })
   }
+}
+
+/** Has this process go on where nobody reads what it says, as behind `2>&1 | head`: it has processes to end, and a folder to remove. */
+function goOnUnread(): void {
+  process.stderr.on('error', () => {})
 }
 
 interface RankOptions {
