@@ -15,6 +15,9 @@ test('block counts follow from the schedule and the data', () => {
   expect(blockCounts({ kind: '2d', axes: [0, 1] }, [60, 40], undefined, 2400)).toEqual([3, 3])
   expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [1000, 1000], undefined, 1_000_000)).toEqual([32, 8])
   expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [8000, 8000], undefined, 64_000_000)).toEqual([62, 15])
+  expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [2000, 2000], undefined, 4_000_000, 3)).toEqual([46, 11])
+  expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [2000, 2000], undefined, 4_000_000, 6)).toEqual([46, 31])
+  expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [2000, 2000], undefined, 4_000_000, 100)).toEqual([256, 31])
   expect(blockCounts({ kind: 'wavefront', axes: [0, 1] }, [16, 16], undefined, 256, 100)).toEqual([10, 10])
 })
 

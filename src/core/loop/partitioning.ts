@@ -14,8 +14,14 @@ const LEAST_ITERATIONS_2D = 256
 /** The most blocks along each axis of larger loops, which have more of them for more workers, and the least light iterations of such a block. */
 const MOST_PER_AXIS = 256
 const LEAST_LIGHT_ITERATIONS = 4096
-/** The least light iterations of a wavefront's block: kernels run it row by row, several rows at a time, and small blocks cost more. */
+/**
+ * The least light iterations of a wavefront's block of such iterations: kernels run it row by row, several rows at a time, and small blocks
+ * cost more. Where an iteration itself takes long this is nothing, and blocks may be smaller by its weight, up to a limit.
+ */
 const LEAST_OF_WAVEFRONT = 65_536
+const MOST_WEIGHT_OF_WAVEFRONT = 16
+/** The weight from which on memory is no matter to a wavefront. */
+const HEAVY_OF_WAVEFRONT = 4
 /** The usual and the most blocks along a single axis, and the least indices of a block that cuts the last axis, along which kernels run. */
 const USUAL_ON_ONE_AXIS = 64
 const MOST_ON_ONE_AXIS = 1024
@@ -59,7 +65,7 @@ export function blockCounts(
   const widths = schedule.kind === 'independent' ? [iterations] : widthsOf(schedule, 0, extents)
   const light = iterations * heavy
   const counts =
-    widths.length === 1 ? [countOnOneAxis(schedule, widths[0] as number, extents, light)] : countsOnTwo(schedule, widths, light)
+    widths.length === 1 ? [countOnOneAxis(schedule, widths[0] as number, extents, light)] : countsOnTwo(schedule, widths, light, heavy)
   return counts.map((count, i) => clampCount(wanted(i) ?? count, widths[i] as number))
 }
 
@@ -70,9 +76,15 @@ function countOnOneAxis(schedule: InnerSchedule, width: number, extents: readonl
   return isAcrossRuns || cutAxesOf(schedule) === undefined ? withRuns(grown, USUAL_ON_ONE_AXIS, width) : grown
 }
 
-function countsOnTwo(schedule: InnerSchedule, [height = 1, width = 1]: readonly number[], light: number): readonly [number, number] {
+function countsOnTwo(
+  schedule: InnerSchedule,
+  [height = 1, width = 1]: readonly number[],
+  light: number,
+  weight: number,
+): readonly [number, number] {
   const takesTurns = CUT_ORDERS[schedule.kind] === 'lines'
-  const side = alongEachAxis(light, takesTurns ? LEAST_LIGHT_ITERATIONS : LEAST_OF_WAVEFRONT)
+  const least = takesTurns ? LEAST_LIGHT_ITERATIONS : LEAST_OF_WAVEFRONT / Math.min(weight, MOST_WEIGHT_OF_WAVEFRONT)
+  const side = alongEachAxis(light, least)
   // a column's data is used by one row of blocks at a time and moves on to the next: with more rows than columns it would go to and fro
   if (takesTurns) {
     const columns = withRuns(side, USUAL_PER_AXIS, width)
@@ -80,7 +92,7 @@ function countsOnTwo(schedule: InnerSchedule, [height = 1, width = 1]: readonly 
   }
   // the same number of blocks, with rows twice as long: these are written 5 to 10 % faster where they stream through the memory
   // (Smith–Waterman of 8,000 letters, 2 workers)
-  const isWide = cutAxesOf(schedule) !== undefined && side >= USUAL_PER_AXIS && height >= 2 * side
+  const isWide = weight < HEAVY_OF_WAVEFRONT && cutAxesOf(schedule) !== undefined && side >= USUAL_PER_AXIS && height >= 2 * side
   const [rows, columns] = isWide ? [Math.min(MOST_PER_AXIS, 2 * side), Math.floor(side / 2)] : [side, side]
   return [rows, withRuns(columns, USUAL_PER_AXIS, width)]
 }
