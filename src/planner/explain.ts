@@ -26,6 +26,7 @@ import { endless, millisecondsText, type RanNode, type RanPlan, ranNode, ranText
 import { type Stage, stagesOf, stagesText } from './physical/stages.ts'
 import type { Rule } from './rule.ts'
 import { RULES } from './rules/index.ts'
+import type { SharedSubplan } from './sharedSubplans.ts'
 
 export interface ExplainOptions {
   /** Whether each node has its element and keys, the IR of its functions, and the kernels over columns below it. */
@@ -43,10 +44,17 @@ export interface ExplainOptions {
   readonly placed?: (plan: LogicalPlan) => LogicalPlan
   /** The server's own plans of those parts. */
   readonly remote?: readonly string[]
+  /** The plan over its shared parts, which run first, and these. */
+  readonly shares?: SharedPlan
   /** The plan that ran, in place of what would run. */
   readonly ran?: RanPlan
   /** Milliseconds of the whole run. */
   readonly milliseconds?: number
+}
+
+export interface SharedPlan {
+  readonly plan: LogicalPlan
+  readonly parts: readonly { readonly shared: SharedSubplan; readonly ran?: RanPlan }[]
 }
 
 /** The storage in the order of keys that a session has for an array: how often it was made, and how many queries it answered. */
@@ -78,6 +86,8 @@ export interface ExplainedPlan {
   readonly plan: ExplainedNode
   readonly rules: readonly string[]
   readonly optimized: ExplainedNode
+  /** Parts that several places of the plan read, which run once before it; absent where there are none. */
+  readonly shared?: readonly ExplainedShare[]
   readonly stages: readonly Stage[]
   /** The way in which each function of the stages runs; absent where an array has yet to be made. */
   readonly functions?: readonly ExplainedFunction[]
@@ -88,9 +98,18 @@ export interface ExplainedPlan {
   readonly milliseconds?: number
 }
 
+export interface ExplainedShare {
+  readonly name: string
+  readonly places: number
+  readonly optimized: ExplainedNode
+  readonly stages: readonly Stage[]
+  readonly ran?: RanNode
+}
+
 /** Explains a plan as text, or as the same facts in JSON. */
 export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): string {
-  const { plan: ours, applied } = optimize(plan, options.rules ?? RULES)
+  const { plan: over = plan, parts = [] } = options.shares ?? {}
+  const { plan: ours, applied } = optimize(over, options.rules ?? RULES)
   const optimized = options.placed === undefined ? ours : options.placed(ours)
   const physical = lower(withStorage(optimized), { all: true })
   const { milliseconds } = options
@@ -100,6 +119,7 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
       plan: explainedNode(plan),
       rules: applied,
       optimized: explainedNode(optimized),
+      ...(parts.length === 0 ? {} : { shared: parts.map(explainedShare) }),
       stages: stagesOf(physical),
       ...defined({ functions: options.functions, ran, milliseconds }),
     }
@@ -114,18 +134,41 @@ export function explainPlan(plan: LogicalPlan, options: ExplainOptions = {}): st
     applied.length === 0 && optimized === plan
       ? ['Rules: none changed it']
       : [`Rules: ${applied.length === 0 ? 'none' : applied.join(', ')}`, 'Optimized plan', ...indented(planText(optimized, note))]
-  const before = ['Plan', ...indented(planText(plan, note)), ...rules]
+  const shared = parts.flatMap(({ shared }) => [`${sharedText(shared)}`, ...indented(planText(shared.plan, note))])
+  const before = ['Plan', ...indented(planText(plan, note)), ...rules, ...shared]
   const remote = (options.remote ?? []).flatMap((text) => ['On Spark', ...indented(text.trim())])
   if (ran !== undefined)
-    return [...before, ...remote, `Ran in ${millisecondsText(milliseconds ?? 0)}`, ...indented(ranText(ran))].join('\n')
+    return [
+      ...before,
+      ...remote,
+      `Ran in ${millisecondsText(milliseconds ?? 0)}`,
+      ...parts.flatMap(ranShareLines),
+      ...indented(ranText(ran)),
+    ].join('\n')
   return [
     ...before,
+    ...parts.flatMap(({ shared }) => [`Stages of ${shared.leaf.name}`, ...indented(stagesText(lower(withStorage(shared.plan))))]),
     'Stages',
     ...indented(stagesText(physical)),
     ...indexLines(plan, options.index),
     ...functionLines(options.functions),
     ...(options.verbose === true ? [...groupLines(options.groups), ...columnLines(options.columns)] : []),
   ].join('\n')
+}
+
+function sharedText({ leaf, places }: SharedSubplan): string {
+  return `${leaf.name}, which runs once for ${places} places`
+}
+
+function explainedShare({ shared, ran }: SharedPlan['parts'][number]): ExplainedShare {
+  const { leaf, places, plan } = shared
+  const stages = stagesOf(lower(withStorage(plan)))
+  return { name: leaf.name, places, optimized: explainedNode(plan), stages, ...defined({ ran: ran && ranNode(ran) }) }
+}
+
+function ranShareLines({ shared, ran }: SharedPlan['parts'][number]): readonly string[] {
+  const node = ran && ranNode(ran)
+  return node === undefined ? [] : [`  ${shared.leaf.name}`, ...indented(ranText(node)).map((line) => `  ${line}`)]
 }
 
 /** Prints the plan of a point or range query of a lazy array: the optimizer puts an index under it, unless there is one. */

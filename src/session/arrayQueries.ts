@@ -5,13 +5,14 @@ import type { LogicalPlan } from '../core/plan/logicalPlan.ts'
 import type { Executor } from '../exec/tables/executor.ts'
 import type { ArrayStoreOptions } from '../exec/tables/store/storedPlans.ts'
 import { optimize } from '../planner/optimize.ts'
+import { withSharedRuns } from './sharedRuns.ts'
 
 /** The optimized query plan of each storage; queries of one storage differ only in their selectors. */
 const lookups = new WeakMap<Storage, LogicalPlan>()
 
 export function queriesBy(executor: Executor): Pick<ArrayStoreOptions, 'index' | 'lookup'> {
   return {
-    index: async (plan, form) => await executor.index(optimize(plan).plan, form),
+    index: async (plan, form) => await withSharedRuns(plan, executor, async (ready) => await executor.index(optimize(ready).plan, form)),
     lookup: (plan, index, answer) => executor.lookup(optimizedLookup(plan), index, answer),
   }
 }

@@ -44,6 +44,7 @@ import type { RowFunctions } from '../planner/function/rowFunctions.ts'
 import { returnedElement } from '../planner/function/userFunction.ts'
 import { optimize } from '../planner/optimize.ts'
 import type { Runtime } from './runtime.ts'
+import { plannedShares, type SharedRun, sharesOf, withSharedRuns } from './sharedRuns.ts'
 import { type StoredForm, writeStored } from './storedFiles.ts'
 
 export class SessionEngine implements Engine {
@@ -79,7 +80,8 @@ export class SessionEngine implements Engine {
 
   async execute(plan: LogicalPlan, options: ExecuteOptions = {}): Promise<readonly Batch[]> {
     const { store, executor } = this.#open()
-    return await store.use(plan, async (resolved) => ordinary(await executor.execute(optimize(resolved).plan, options)), options.moment)
+    const run = async (ready: LogicalPlan): Promise<readonly Batch[]> => ordinary(await executor.execute(optimize(ready).plan, options))
+    return await store.use(plan, async (resolved) => await withSharedRuns(resolved, executor, run, options), options.moment)
   }
 
   async *stream(plan: LogicalPlan, options: ExecuteOptions = {}): AsyncGenerator<Batch, void, undefined> {
@@ -114,24 +116,32 @@ export class SessionEngine implements Engine {
       if (error instanceof PlanError) return explainPlan(plan, { ...options, index }) // the action will throw it
       throw error
     }
-    const ours = optimize(store.asStored(plan.kind === 'Materialize' ? plan.input : plan)).plan
+    const divided = plannedShares(store.asStored(plan.kind === 'Materialize' ? plan.input : plan), executor)
+    const ours = optimize(divided.plan).plan
     const placed = spark === undefined ? undefined : (optimized: LogicalPlan): LogicalPlan => spark.placed(optimized)
     const optimized = placed === undefined ? ours : placed(ours)
-    const functions = executor.explainFunctions(optimized)
+    const own = executor.explainFunctions(optimized)
+    const functions = own && [...divided.shared.flatMap((one) => executor.explainFunctions(one.plan) ?? []), ...own]
     const kernels = options.verbose ? { columns: executor.explainColumns(optimized), groups: executor.explainGroups(optimized) } : {}
     return explainPlan(called, {
       ...options,
       index: { ...index, array: store.asStored(plan) },
       ...defined({ functions, placed, ...kernels }),
+      shares: sharesOf(plannedShares(called, executor)),
     })
   }
 
   async analyze(plan: LogicalPlan, options: { readonly verbose: boolean; readonly format: 'text' | 'json' }): Promise<string> {
     const { store, executor, spark } = this.#open()
     const record = new PlanRecord()
+    let shared: readonly SharedRun[] = []
     const run = async (resolved: LogicalPlan): Promise<number> => {
       const started = performance.now()
-      await executor.execute(optimize(resolved).plan, { record })
+      const measured = async (ready: LogicalPlan, runs: readonly SharedRun[]): Promise<void> => {
+        shared = runs
+        await executor.execute(optimize(ready).plan, { record })
+      }
+      await withSharedRuns(resolved, executor, measured, { isMeasured: true })
       return performance.now() - started
     }
     // a materialized plan runs here as at its first use, unless its storage exists already
@@ -140,7 +150,8 @@ export class SessionEngine implements Engine {
     const called = store.asCalled(plan)
     const placed = spark === undefined ? undefined : (optimized: LogicalPlan): LogicalPlan => spark.placed(optimized)
     const remote = options.verbose ? await spark?.explained(optimize(called).plan) : undefined
-    return explainPlan(called, { ...options, milliseconds, ...defined({ ran: record.ran(), placed, remote }) })
+    const shares = sharesOf(plannedShares(called, executor), shared)
+    return explainPlan(called, { ...options, milliseconds, shares, ...defined({ ran: record.ran(), placed, remote }) })
   }
 
   async shape(plan: LogicalPlan): Promise<readonly number[]> {

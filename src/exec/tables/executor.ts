@@ -17,7 +17,7 @@ import { Bug, MemoryError, TaskError } from '../../core/errors.ts'
 import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../../core/ir/kernelCode.ts'
 import { isKnown } from '../../core/plan/elements.ts'
 import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
-import { mapInputs, planText } from '../../core/plan/tree.ts'
+import { mapInputs, planText, visitPlan } from '../../core/plan/tree.ts'
 import type { FewRows, PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
 import { hasKeysInOrder } from '../arrays/keysInOrder.ts'
@@ -42,8 +42,11 @@ import { SMALL_ROWS } from './operators/partitions.ts'
 import { readsStorage } from './planInputs.ts'
 import type { LoadedPlan } from './run/columnInputs.ts'
 import { type Keeper, Run } from './run/run.ts'
-import { askFilters } from './scanSplits.ts'
+import { askFilters, bytesIn } from './scanSplits.ts'
 import { externalOf } from './spill/external.ts'
+
+/** Rows that are kept while a plan runs may take the free memory divided by this. */
+const ROOM_SHARED = 4
 
 export class Executor {
   private readonly options: ExecutorOptions
@@ -162,12 +165,12 @@ export class Executor {
   }
 
   /** The storage that an `IndexBuild` makes of its input, in blocks of its own. */
-  async index(plan: LogicalPlan, form: StorageForm): Promise<Storage> {
+  async index(plan: LogicalPlan, form: StorageForm, options: RunOptions = {}): Promise<Storage> {
     const { arena } = this.options
     const input = plan.kind === 'IndexBuild' ? plan.input : plan
-    const table = form.keys.kind === 'rowNumber' ? await this.table(input) : undefined
+    const table = form.keys.kind === 'rowNumber' ? await this.table(input, options) : undefined
     if (table === undefined && hasKeysInOrder(input)) return await this.keyed(input, { ...form, isInOrder: true })
-    if (table === undefined) return storageFromBatches(await this.execute(input), form, arena)
+    if (table === undefined) return storageFromBatches(await this.execute(input, options), form, arena)
     return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, arena)
   }
 
@@ -189,10 +192,11 @@ export class Executor {
   }
 
   /** A table written by workers into blocks of the arena, which the caller owns; undefined where neither a column program nor a wide operator makes it. */
-  async table(plan: LogicalPlan): Promise<Batch | undefined> {
+  async table(plan: LogicalPlan, options: RunOptions = {}): Promise<Batch | undefined> {
     const physical = await this.planToRun(plan)
-    if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical)
-    const found = await this.overColumns(physical, {}, async (columns, run, { blocks }) => {
+    options.record?.begin(physical)
+    if (physical.kind === 'WideExec' && isStoredWhole(physical.operator)) return await this.wideTable(physical, options)
+    const found = await this.overColumns(physical, options, async (columns, run, { blocks }) => {
       const table = await programTable(columns)
       if (isRefused(table)) return table
       const own = [...table.blocks.handedOver(), ...blocks]
@@ -203,8 +207,8 @@ export class Executor {
   }
 
   /** A wide operator's result as a table; undefined where a function fails (`execute` tells the row) or memory is short. */
-  private async wideTable(plan: Extract<PhysicalPlan, { kind: 'WideExec' }>): Promise<Batch | undefined> {
-    const run = new Run(this.options)
+  private async wideTable(plan: Extract<PhysicalPlan, { kind: 'WideExec' }>, options: RunOptions): Promise<Batch | undefined> {
+    const run = new Run(this.options, options)
     this.running.add(plan)
     try {
       return await run.table(plan)
@@ -215,6 +219,16 @@ export class Executor {
       this.running.delete(plan)
       run.end()
     }
+  }
+
+  /** Whether memory has room for the columns that a plan reads of files, and for rows made of them. */
+  hasRoomFor(plan: LogicalPlan): boolean {
+    const { budgetBytes, usedBytes } = this.options.arena
+    let bytes = 0
+    visitPlan(plan, (node) => {
+      if (node.kind === 'Scan' && node.source.kind !== 'memory') bytes += bytesIn({ ...node, kind: 'ScanExec' })
+    })
+    return bytes * ROOM_SHARED <= budgetBytes - usedBytes
   }
 
   /** The kernels with which `fold` and `index` run the plan, or why there are none; undefined for what is no pipeline over a table in memory. */
