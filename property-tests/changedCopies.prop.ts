@@ -3,12 +3,13 @@
  * (`Object.fromEntries`) are compiled to WebAssembly, run in parallel, and give the bits of plain JavaScript, or its error.
  */
 import fc from 'fast-check'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, test } from 'vitest'
 import { Session } from '../src/session/session.ts'
 import { expectAsItStands } from './asItStands.ts'
 import { drawing } from './drawing.ts'
-import { bodyOf, type DrawnBody, expectCompiled, type LoopBody, looped, plain } from './drawnBodies.ts'
+import type { DrawnBody } from './drawnBodies.ts'
 import { announcedRun } from './lawRuns.ts'
+import { expectSameOrError } from './sameOrError.ts'
 
 const RUN = announcedRun('changedCopies.prop.ts', 300)
 const session = await Session.start({ workers: 2, progress: false })
@@ -83,26 +84,13 @@ out.set(i, s)
   }
 }
 
-function plainOrError(body: LoopBody): Float64Array | RangeError {
-  try {
-    return plain(body)
-  } catch (error) {
-    if (error instanceof RangeError) return error
-    throw error
-  }
-}
-
 test('bodies with changed copies are compiled, run in parallel, and give the bits of plain JavaScript', async () => {
   const counts: Record<string, number> = {}
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(10_000), { minLength: 20, maxLength: 60 }), async (numbers) => {
       const { text, used } = bodyText(numbers)
-      const expected = plainOrError(bodyOf(text, held))
-      const { outcome, plan } = await looped(session, bodyOf(text, held))
-      expectCompiled(plan, text)
-      if (expected instanceof RangeError) expect(outcome, text).toContain(expected.message)
-      else expect(outcome, text).toStrictEqual(expected)
-      for (const one of [...used, ...(expected instanceof RangeError ? ['error'] : [])]) counts[one] = (counts[one] ?? 0) + 1
+      const threw = await expectSameOrError(session, text, held, [RangeError])
+      for (const one of [...used, ...(threw ? ['error'] : [])]) counts[one] = (counts[one] ?? 0) + 1
     }),
     RUN,
   )

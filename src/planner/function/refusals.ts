@@ -92,6 +92,10 @@ const REASONS = {
     message: 'It changes the captured object {name}.',
     cure: 'Put an array in env, as { total: session.zeros([1]) }, and write to it.',
   },
+  'writes-static': {
+    message: 'It changes the static field {name}, which all iterations share.',
+    cure: 'Use an accumulator in env, or a variable of the body.',
+  },
   'mutates-element': {
     message: 'It changes {name}.',
     cure: 'Return a new value, as ({ ...row, x: 1 }).',

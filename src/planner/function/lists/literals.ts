@@ -23,7 +23,7 @@ import { typeLike } from './madeArrays.ts'
 import { listOfPlaces } from './places.ts'
 import { emptyRecords, noteRecord, pushedRecord } from './records.ts'
 import { isObject, storedLiteral } from './stored.ts'
-import { gotten } from './variants/getters.ts'
+import { gotten, setterName } from './variants/getters.ts'
 
 export function arrayLiteral(l: Lowering, node: Expression & { type: 'ArrayExpression' }): Value {
   if (node.elements.includes(null)) return l.refuse('sparse-literal', node)
@@ -149,9 +149,9 @@ export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExp
     const name = literalName(l, property)
     if (name === undefined) return l.refuse('computed-name', property)
     if (isRisky(name)) return l.refuse('field-order', property, name)
-    if (property.kind === 'set' || (property.kind === 'get' && l.context.kind === 'row'))
-      return l.refuse('literal-accessor', property, name)
-    names.push(name)
+    const isLeftOut = property.kind === 'set' && !isOnlyAccessor(l, node, name)
+    if (isLeftOut || (property.kind !== 'init' && l.context.kind === 'row')) return l.refuse('literal-accessor', property, name)
+    names.push(property.kind === 'set' ? setterName(name) : name)
     const isGetter = property.kind === 'get'
     work.push(() => (isGetter ? getter(l.verbs.value(l, property.value)) : l.verbs.value(l, property.value)))
   }
@@ -161,6 +161,11 @@ export function objectLiteral(l: Lowering, node: Expression & { type: 'ObjectExp
   if (!mayFail({ kind: 'tuple', items: fields.overwritten })) return written(l, ownName, { kind: 'record', fields: fields.joined }, node)
   const kept = values.map((value) => l.stabilizedValue(value))
   return written(l, ownName, { kind: 'record', fields: joinedFields(l, names, kept, node)?.joined ?? [] }, node)
+}
+
+/** Whether a literal has no field and no spread that may have the name of a setter, which would take its place. */
+function isOnlyAccessor(l: Lowering, { properties }: Expression & { type: 'ObjectExpression' }, name: string): boolean {
+  return properties.every((one) => one.type === 'Property' && (one.kind !== 'init' || (!one.computed && literalName(l, one) !== name)))
 }
 
 function getter(value: Value): Value {

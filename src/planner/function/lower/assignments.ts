@@ -194,8 +194,10 @@ function assignElement(l: Lowering, left: Pattern, right: Expression, how: Assig
     l.out.push(...emitted)
   }
   if (place?.kind === 'accessor') {
-    l.verbs.inline(l, place.setter, [value], how.node)
-    return value
+    // The value is what was given, also where the setter changes the variable that it was read from.
+    const given = how.wanted.value ? l.stabilizedValue(value) : value
+    l.verbs.inline(l, place.setter, [given], how.node)
+    return given
   }
   if (place !== undefined) noteHeldPart(l, place, value)
   if (place?.kind === 'entry' && isHeldValue(l, place.of, value)) {

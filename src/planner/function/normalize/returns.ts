@@ -10,6 +10,7 @@
  */
 import type { BlockStatement, ReturnStatement, Statement } from 'acorn'
 import type { FunctionNode } from '../source/ast.ts'
+import { behindThrows, ifsOf } from './returnedKinds.ts'
 
 export function structureReturns(node: FunctionNode): FunctionNode {
   if (node.body.type !== 'BlockStatement' || node.generator) return node
@@ -37,17 +38,16 @@ function withTail(statements: readonly Statement[]): Statement[] {
     }
     if (statement.type === 'IfStatement') {
       const moved = moveRest(statement, rest)
-      if (moved !== undefined) {
-        result.push(moved)
-        return result
-      }
+      if (moved !== undefined) return [...result, ...moved]
     }
+    const ifs = statement.type === 'SwitchStatement' ? ifsOf(statement) : undefined
+    if (ifs !== undefined) return [...result, ...withTail([...ifs, ...rest])]
     result.push(statement)
   }
   return result
 }
 
-function moveRest(statement: Statement & { type: 'IfStatement' }, rest: readonly Statement[]): Statement | undefined {
+function moveRest(statement: Statement & { type: 'IfStatement' }, rest: readonly Statement[]): readonly Statement[] | undefined {
   const then = blockOf(statement.consequent)
   const other = statement.alternate ? blockOf(statement.alternate) : undefined
   if (rest.some((one) => one.type === 'FunctionDeclaration' || one.type === 'ClassDeclaration')) return undefined
@@ -74,9 +74,11 @@ function moveRest(statement: Statement & { type: 'IfStatement' }, rest: readonly
       start,
       end,
     }
-    return made
+    return [made]
   }
-  return { ...statement, consequent: block(thenTail, statement.consequent), alternate: otherTail.length === 0 ? null : block(otherTail) }
+  const behind = behindThrows(statement, thenTail, otherTail)
+  if (behind !== undefined) return behind
+  return [{ ...statement, consequent: block(thenTail, statement.consequent), alternate: otherTail.length === 0 ? null : block(otherTail) }]
 }
 
 function blockOf(statement: Statement): readonly Statement[] {

@@ -14,11 +14,14 @@ import { keptView } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
 import { changedPart } from '../lists/records.ts'
 import { noteChange, noteReassigned, noteReplaced, storedPart } from '../lists/stored.ts'
+import { literalSetter } from '../lists/variants/getters.ts'
 import { windowPlace } from '../lists/windows/windows.ts'
 import { lowerExpression } from '../lower/expressions.ts'
 import type { Lowering } from '../lower/lowering.ts'
 import { staticName } from '../lower/members.ts'
 import type { Bound, Held, Records, Site, Stored, Value } from '../lower/value.ts'
+import type { AnyFunction } from '../unit.ts'
+import { classSourceOf } from './source.ts'
 
 /** A place that can be assigned. */
 export type Place =
@@ -152,10 +155,13 @@ function elementPlace(l: Lowering, target: MemberExpression, how: { readonly twi
     return part && { kind: 'element', array: part.array, subscripts: [part.place] }
   }
   switch (object.kind) {
+    case 'global':
+      if (isClass(object.value)) l.refuse('writes-static', target, `${l.span(target.property).text} of the class ${object.name}`)
+      else l.refuse('mutates-captured-object', target, object.name)
+      break
     case 'data':
     case 'tableRow':
     case 'recordRow':
-    case 'global':
       l.refuse('mutates-captured-object', target, object.name)
       break
     case 'choice':
@@ -244,6 +250,8 @@ function partPlace(l: Lowering, of: Stored, target: MemberExpression): Place | u
   }
   const span = l.span(target)
   const object = present(l, of, name, target)
+  const own = literalSetter(object, name)
+  if (own !== undefined) return { kind: 'accessor', setter: own, object, name }
   const part = storedPart(object, name)
   switch (part?.kind) {
     case 'scalar':
@@ -279,4 +287,8 @@ function nameOf(l: Lowering, property: AnyNode): string | undefined {
   if (property.type === 'Identifier') return property.name
   const of = classAround(l, l.unit)
   return property.type === 'PrivateIdentifier' && of !== undefined ? privateName(of, property.name) : undefined
+}
+
+function isClass(value: unknown): boolean {
+  return typeof value === 'function' && classSourceOf(value as AnyFunction) !== undefined
 }
