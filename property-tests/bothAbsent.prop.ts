@@ -25,6 +25,10 @@ function bodyText(numbers: readonly number[]): string {
     const sides = of([
       () => `let ${a} = ${element()}, ${b} = ${element()}`,
       () => `let ${a} = null, ${b} = null; if (i % ${2 + below(3)} === 0) ${a} = i % 3; if (i % ${2 + below(3)} === 1) ${b} = i % 3`,
+      () =>
+        `let ${a} = i % 6, ${b} = ${element()}; for (let t = 0; t < 4 && ${of(['own', 'list', 'reals'])}[${a}] !== ${a}; t++) ${a} = own[${a}]`,
+      () =>
+        `let ${a} = own[i % 7], ${b} = own[(i + ${below(4)}) % ${of(['5', '7'])}]; s += own[i % 8] === ${a} ? 0.5 : own[i % 6] == ${b} ? 0.125 : 0`,
       () => `let ${a}; let ${b} = ${element()}; if (i % ${2 + below(3)} > 0) ${a} = ${of(['i % 5', 'x.get(i)', '0'])}`,
     ])()
     const other = below(3) === 0 ? `${a} = ${b}` : ''
@@ -37,7 +41,7 @@ function bodyText(numbers: readonly number[]): string {
     ])
     return `${given}${sides}${asked}; if (${a} ${operator} ${b}) s = s * 0.5 + 1; else s = s * 0.5 - 2; ${other}; if (${a} ${operator} ${b} ${of(['&&', '||'])} i % 2 === 0) s += 3`
   }
-  const lines = ['let s = x.get(i)']
+  const lines = ['let s = x.get(i)', 'const own = [4, 0, 2, 3, 9, 1]; own[i % 6] = i % 4']
   for (let n = 1 + below(4); n > 0; n--) lines.push(statement(n))
   return `([i], { x, out }) => {\n${lines.join(';\n')};\nout.set(i, s)\n}`
 }

@@ -333,6 +333,11 @@ class Presence {
     if (isAbsentLiteral(expr)) return expr.value as Absent
     if (expr.kind === 'Local') return this.#absent.get(expr.name)
     if (expr.kind === 'Lookup') return undefined
+    if (expr.kind === 'Conditional') {
+      // A branch that is there for certain has no absent value; two that may be absent need one that is alike.
+      const sides = [expr.then, expr.else].filter((side) => !isTrue(this.isThere(side))).map((side) => this.#absentOf(side))
+      if (new Set(sides).size === 1) return sides[0]
+    }
     this.isLegal = false
     return undefined
   }
