@@ -4,15 +4,19 @@
  * thousand, and a column for one without nulls; the first run knows better, and then the plan says what it found.
  */
 
+import { sizeOfShape } from '../../core/arrays/indexSpace.ts'
 import { ARRAY_OF_DTYPE, type DenseStorage, type Storage, stridesOf } from '../../core/arrays/storage.ts'
 import type { Column, TypedArray } from '../../core/data/column.ts'
 import { type ColumnType, type DType, type ElementType, fieldsOf } from '../../core/data/schema.ts'
+import { defined } from '../../core/defined.ts'
 import { PlanError } from '../../core/errors.ts'
 import type { FunctionIr } from '../../core/ir/functionIr.ts'
 import type { LoopPlan } from '../../core/loop/loopPlan.ts'
 import type { AnalyzedLoop, EnvBinding, LoopOver } from '../../core/loop/loopSpec.ts'
+import { blockCounts } from '../../core/loop/partitioning.ts'
 import type { AddressType } from '../kir/kernelModule.ts'
 import { cutBlocks } from './blocks/cutBlocks.ts'
+import { weightOf } from './blocks/kernelBlocks.ts'
 import { spaceOf } from './blocks/space.ts'
 import { estimatedPassMs } from './estimate.ts'
 import { updateOptions } from './interpreted/plainRun.ts'
@@ -41,6 +45,8 @@ export interface KernelForecast {
   readonly plans: readonly KernelPlan[]
   /** A pass on one thread, estimated from the body; absent where an extent of the iteration space is not known. */
   readonly predictedMilliseconds?: number
+  /** The number of blocks along each cut axis, by what an iteration takes; absent where the analysis does not tell their number. */
+  readonly blocks?: readonly number[]
 }
 
 /** Foresees the kernel of a loop and of its parts; undefined when only the data can tell. */
@@ -77,6 +83,7 @@ function forecastOf(loop: UnpreparedLoop): KernelForecast | undefined {
       innerLoops: innerLoopsOf(tellsSizes(inputs.analyzed) ? wasm : unsized(wasm)),
       plans: [plan],
       ...time,
+      ...defined({ blocks: foreseenBlocks(inputs, ir) }),
     }
   } catch (error) {
     if (error instanceof PlanError) return undefined // the run says what is wrong, with the arrays at hand
@@ -106,6 +113,15 @@ function predictedTime(inputs: LoopInputs, ir: FunctionIr, wasm: KernelPlan['was
   if (inputs.over.kind === 'storage' && inputs.over.storage.kind === 'sparse') return {}
   const isPermuted = inputs.analyzed.schedule.kind === 'colored' // by the inspector's order
   return { predictedMilliseconds: estimatedPassMs({ inputs, ir, space: spaceOf(inputs.over), wasm, isPermuted }) }
+}
+
+/** The blocks of a box as a run will cut them, where the analysis has counted those of light iterations. */
+function foreseenBlocks(inputs: LoopInputs, ir: FunctionIr): readonly number[] | undefined {
+  const { plan, schedule, spec } = inputs.analyzed
+  const { over, options } = spec
+  const extents = over.extents.filter((extent) => extent !== undefined)
+  if (plan.schedule.blocks.length === 0 || plan.schedule.kind === 'scan') return undefined
+  return blockCounts(schedule, extents, options.partitions, sizeOfShape(extents), weightOf(inputs, ir))
 }
 
 function planOver(inputs: LoopInputs, ir: FunctionIr, addresses: AddressType): ReturnType<typeof planKernel> {

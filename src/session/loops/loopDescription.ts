@@ -85,8 +85,9 @@ export class LoopDescription {
     const prepared = this.#preparation.last?.loop
     const checkpoint = defined({ checkpoint: this.#kept() })
     if (prepared === undefined) {
-      const { kernel = undecided(plan.kernel), predictedMilliseconds } = this.#forecast() ?? {}
-      return { ...plan, ...checkpoint, kernel, ...(predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }) }
+      const { kernel = undecided(plan.kernel), predictedMilliseconds, blocks = plan.schedule.blocks } = this.#forecast() ?? {}
+      const cost = predictedMilliseconds === undefined ? {} : { cost: { predictedMilliseconds } }
+      return { ...plan, ...checkpoint, schedule: { ...plan.schedule, blocks }, kernel, ...cost }
     }
     const finding = this.#preparation.last?.finding
     const blocks = blocksOf(plan.schedule, prepared)

@@ -62,3 +62,17 @@ test('the more there is to add, the more copies there are to add to, as long as 
   expect(await blocksOf(100_000_000, 100_000)).toEqual([16])
   expect(await blocksOf(5, 0)).toEqual([1])
 })
+
+test('the blocks of a loop that has not run are those that a run cuts, by what an iteration takes', async () => {
+  await using session = await Session.start({ workers: 1, progress: false })
+  const grid = session.fill([401, 401], 1)
+  const loop = session.loop(session.range(400, 400), { grid }, ([i, j], { grid }) => {
+    let value = grid.get(i, j + 1) * 0.5 + grid.get(i + 1, j) * 0.5
+    for (let k = 0; k < 20; k++) value = Math.sqrt(value + grid.get(i + 1, j + 1))
+    grid.set(i + 1, j + 1, value / 2)
+  })
+  const foreseen = loop.plan.schedule.blocks
+  expect(foreseen).toEqual([16, 16])
+  await loop.run()
+  expect(loop.plan.schedule.blocks).toEqual(foreseen)
+})
