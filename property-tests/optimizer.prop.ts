@@ -100,6 +100,11 @@ const SPLIT = 2
 
 /** Scans with predicates over tables without the splits that their statistics exclude. */
 function withSkipping(plan: LogicalPlan, tables: Map<object, readonly unknown[]>): LogicalPlan {
+  // the reference knows plans as programs write them
+  if (plan.kind === 'Join' && plan.matchesAlone === true) {
+    const { matchesAlone: _, ...join } = plan
+    return withSkipping({ ...join, how: 'inner' }, tables)
+  }
   if (plan.kind !== 'Scan' || plan.predicate === undefined)
     return withInputs(
       plan,

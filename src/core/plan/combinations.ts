@@ -84,6 +84,11 @@ export function joinPlan(engine: Lowering, left: LogicalPlan, right: LogicalPlan
   return { kind: 'Join', left, right, on: key, how, suffix, element: joinElement(left, right, { on: key, how, suffix }), keys: ROW_NUMBERS }
 }
 
+/** How a join runs: a left one that gives its matches alone is an inner one. */
+export function howRun({ how, matchesAlone }: Pick<Extract<LogicalPlan, { kind: 'Join' }>, 'how' | 'matchesAlone'>): JoinHow {
+  return matchesAlone === true ? 'inner' : how
+}
+
 /** The key columns that both sides have by name, and that are in the result once. */
 export function sharedColumns(on: JoinKey): readonly string[] {
   switch (on.kind) {

@@ -184,6 +184,8 @@ export type LogicalPlan =
       readonly on: JoinKey
       readonly how: JoinHow
       readonly suffix: string
+      /** Set by the optimizer where a left join gives its matches alone, as rows without one are dropped above it; its columns stay nullable. */
+      readonly matchesAlone?: true
     })
   /** Each row of the left side with the row of the right side that is nearest in the order, among those that are equal by `by`. */
   | (NodeBase & {

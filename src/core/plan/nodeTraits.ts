@@ -176,7 +176,7 @@ const NODE_TRAITS: { readonly [K in Kind]: NodeTraits<NodeOf<K>> } = {
     keys: 'rowNumbers',
   },
   Join: {
-    text: ({ how, on }) => `Join ${how}${joinKeyText(on)}`,
+    text: ({ how, on, matchesAlone }) => `Join ${how}${joinKeyText(on)}${matchesAlone === true ? ', matches alone' : ''}`,
     withFunctions: ({ on }, now) => {
       if (on.kind !== 'functions') return {}
       const sides = sidesWith(on, now)

@@ -1,5 +1,5 @@
 /** Joins as relations of Spark. Null matches nothing, and NaN itself, for both. */
-import { sharedColumns } from '../../core/plan/combinations.ts'
+import { howRun, sharedColumns } from '../../core/plan/combinations.ts'
 import type { JoinHow, LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Span } from '../../core/span.ts'
 import { and, call, column } from './expressions/build.ts'
@@ -32,7 +32,8 @@ const TYPES: Readonly<Record<JoinHow, Join_JoinType>> = {
 type Join = Extract<LogicalPlan, { readonly kind: 'Join' }>
 
 export function joined(plan: Join, sides: readonly [Translated, Translated], translator: Translator): Translated {
-  const { how, on } = plan
+  const { on } = plan
+  const how = howRun(plan)
   const [left, right] = [renamed(sides[0], translator), renamed(sides[1], translator)]
   const scopes = [newScope(translator), newScope(translator)] as const
   const condition = conditionOf(plan, [left, right], scopes)

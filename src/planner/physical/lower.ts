@@ -10,7 +10,7 @@ import { Bug } from '../../core/errors.ts'
 import { functionsOfFolding } from '../../core/ir/folding.ts'
 import type { UserFunction } from '../../core/ir/functionIr.ts'
 import { argumentReturned, needsCaller, readsKey } from '../../core/ir/functionUse.ts'
-import { sharedColumns, unionNames } from '../../core/plan/combinations.ts'
+import { howRun, sharedColumns, unionNames } from '../../core/plan/combinations.ts'
 import { isOfDistinct } from '../../core/plan/distinctPlan.ts'
 import { isKnown } from '../../core/plan/elements.ts'
 import { type GroupHow, type JoinKey, type LogicalPlan, labelOf } from '../../core/plan/logicalPlan.ts'
@@ -111,7 +111,7 @@ function lowered(plan: LogicalPlan, wanted: Wanted): PhysicalPlan {
       const on = plan.on.kind === 'column' ? { on: plan.on.column } : {}
       return wide(
         [left, right],
-        { kind: 'HashJoinExec', how: plan.how, suffix: plan.suffix, names, element, shared: sharedColumns(plan.on), ...on },
+        { kind: 'HashJoinExec', how: howRun(plan), suffix: plan.suffix, names, element, shared: sharedColumns(plan.on), ...on },
         plan,
       )
     }

@@ -6,6 +6,7 @@
  */
 import type { Rule } from '../rule.ts'
 import { fuseMaps } from './fuseMaps.ts'
+import { innerJoins } from './innerJoins.ts'
 import { insertIndex } from './insertIndex.ts'
 import { markPipelined } from './markPipelined.ts'
 import { mergeFilters } from './mergeFilters.ts'
@@ -22,6 +23,8 @@ import { topK } from './topK.ts'
 export const RULES: readonly Rule[] = [
   // First, so that the others meet fewer shapes.
   removeRedundant,
+  // Before filters go down: to the right side of a left join they go only where it gives its matches alone.
+  innerJoins,
   // Before merging: two filters may go to different sides of a join, one made of both to neither.
   pushFilterDown,
   // Before merging: a filter that folders decide goes, which one made of two may not.

@@ -16,6 +16,7 @@ import { type ElementType, fieldsOf } from '../../core/data/schema.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
 import { visitExpr } from '../../core/ir/functionIr.ts'
 import { readsKey } from '../../core/ir/functionUse.ts'
+import { howRun } from '../../core/plan/combinations.ts'
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import type { Constant } from '../../core/sourceParts.ts'
 import { cannotFail, isPure } from '../lambdaFacts.ts'
@@ -30,7 +31,8 @@ export const narrowJoins: Rule = {
     if (plan.kind !== 'Filter' || plan.isNarrowed === true || plan.input.kind !== 'Join') return undefined
     const join = plan.input
     if (readsKey(plan.f) || !isPure(plan.f) || !cannotFail(plan.f, [join.element]) || !keysCannotFail(join)) return undefined
-    const { left, right, how } = join
+    const { left, right } = join
+    const how = howRun(join)
     const names = new Set(fieldsOf(left.element).map(({ name }) => name))
     const ofLeft = SIDES[how].left && left.element.kind === 'row' ? partOf(plan.f, names, join.element) : undefined
     const joined = rightNames(join)

@@ -16,7 +16,7 @@
 import { type ColumnType, fieldsOf } from '../../core/data/schema.ts'
 import type { Expr, FunctionIr, UserFunction } from '../../core/ir/functionIr.ts'
 import { columnsRead, readsKey } from '../../core/ir/functionUse.ts'
-import { sharedColumns } from '../../core/plan/combinations.ts'
+import { howRun, sharedColumns } from '../../core/plan/combinations.ts'
 import { thinned } from '../../core/plan/elements.ts'
 import type { LogicalPlan } from '../../core/plan/logicalPlan.ts'
 import { functionsOf } from '../../core/plan/tree.ts'
@@ -181,11 +181,11 @@ function belowJoin(plan: Node<'Filter'>, join: Node<'Join'>): LogicalPlan | unde
   const read = columnsRead(plan.f)
   if (read === 'all' || !keysCannotFail(join)) return undefined
   const left = fieldsOf(join.left.element).map((field) => field.name)
-  if (SIDES[join.how].left && join.left.element.kind === 'row' && [...read].every((name) => left.includes(name))) {
+  if (SIDES[howRun(join)].left && join.left.element.kind === 'row' && [...read].every((name) => left.includes(name))) {
     return { ...join, left: filterOver(join.left, plan.f) }
   }
   const names = rightNames(join)
-  if (!SIDES[join.how].right || join.right.element.kind !== 'row' || ![...read].every((name) => names.has(name))) return undefined
+  if (!SIDES[howRun(join)].right || join.right.element.kind !== 'row' || ![...read].every((name) => names.has(name))) return undefined
   const f = isPure(plan.f) ? readRight(plan.f, names) : undefined
   return f === undefined ? undefined : { ...join, right: filterOver(join.right, f) }
 }
