@@ -87,3 +87,12 @@ test('not what one pass over a table makes, nor what a function makes that was r
   const counts = drawn.groupBy((r) => ({ key: r.day })).agg({ n: count() })
   expect(textOf(counts.union(drawn.groupBy((r) => ({ key: r.amount })).agg({ n: count() })) as never)).toBe('nothing is shared')
 })
+
+test('a plan that is put beside itself over and over is looked at once', () => {
+  let doubled = sold.groupBy((r) => ({ day: r.day })).agg({ n: count() })
+  for (let i = 0; i < 60; i++) doubled = doubled.union(doubled)
+  expect(sharedSubplan(planOf(doubled), 1)?.node.kind).toBe('GroupBy')
+  let rows = sold.map((r) => ({ day: r.day, n: 1 }))
+  for (let i = 0; i < 60; i++) rows = rows.union(rows).map((r) => ({ day: r.day, n: r.n }))
+  expect(sharedSubplan(planOf(rows.limit(3)), 1)).toBeUndefined()
+})

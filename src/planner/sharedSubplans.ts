@@ -10,7 +10,7 @@
 import { emptyColumn } from '../core/data/columnSlices.ts'
 import { type ColumnType, type Field, fieldsOf } from '../core/data/schema.ts'
 import { inputsOf, type LogicalPlan } from '../core/plan/logicalPlan.ts'
-import { functionsOf, mapInputs, visitPlan } from '../core/plan/tree.ts'
+import { functionsOf, mapInputs } from '../core/plan/tree.ts'
 import { isPure } from './lambdaFacts.ts'
 import { optimize } from './optimize.ts'
 
@@ -29,9 +29,13 @@ export interface SharedSubplan {
 /** A part of the plan that is worth running once, below which there is no other; undefined where there is none. `number` is in its name. */
 export function sharedSubplan(plan: LogicalPlan, number: number): SharedSubplan | undefined {
   const readers = readersOf(plan)
+  const [wide, repeatable] = [new Set<LogicalPlan>(), new Set<LogicalPlan>()]
   for (const node of readers.keys()) {
+    const inputs = inputsOf(node)
+    if (WIDE.has(node.kind) || inputs.some((input) => wide.has(input))) wide.add(node)
+    if (isRepeatable(node) && inputs.every((input) => repeatable.has(input))) repeatable.add(node)
     const places = readers.get(node)?.length ?? 0
-    if (places < 2 || !isWorth(node) || !takeAllRows(node, node, readers)) continue
+    if (places < 2 || !wide.has(node) || !repeatable.has(node) || !isTable(node) || !takeAllRows(node, readers)) continue
     const fields = fieldsReadOf(node, plan)
     if (fields === undefined) continue
     const isWhole = fields.length === fieldsOf(node.element).length
@@ -71,15 +75,16 @@ function readersOf(plan: LogicalPlan): ReadonlyMap<LogicalPlan, readonly Logical
   return readers
 }
 
-/** Whether a node has rows of plain columns that more than one pass over a table makes, the same ones whenever it runs. */
-function isWorth(node: LogicalPlan): boolean {
-  if (node.keys.kind !== 'rowNumber' || node.element.kind !== 'row' || !node.element.fields.every(({ type }) => isPlain(type))) return false
-  let [isWide, isRepeatable] = [false, true]
-  visitPlan(node, (one) => {
-    isWide ||= one.kind === 'Join' || one.kind === 'AsofJoin' || one.kind === 'GroupBy' || one.kind === 'Window' || one.kind === 'Distinct'
-    isRepeatable &&= functionsOf(one).every(isPure) && !(one.kind === 'Scan' && one.source.remote !== undefined)
-  })
-  return isWide && isRepeatable
+/** Nodes that take more than one pass over a table. */
+const WIDE: ReadonlySet<LogicalPlan['kind']> = new Set(['Join', 'AsofJoin', 'GroupBy', 'Window', 'Distinct'])
+
+/** Whether a node makes the same rows of its inputs whenever it runs. */
+function isRepeatable(node: LogicalPlan): boolean {
+  return functionsOf(node).every(isPure) && !(node.kind === 'Scan' && node.source.remote !== undefined)
+}
+
+function isTable({ keys, element }: LogicalPlan): boolean {
+  return keys.kind === 'rowNumber' && element.kind === 'row' && element.fields.every(({ type }) => isPlain(type))
 }
 
 /** Whether values of the type are numbers, texts, times or bytes. */
@@ -87,31 +92,49 @@ function isPlain({ kind }: ColumnType): boolean {
   return kind !== 'list' && kind !== 'struct' && kind !== 'object' && kind !== 'null' && kind !== 'unknown'
 }
 
-/** Whether all nodes above take all rows of a part. */
-function takeAllRows(node: LogicalPlan, part: LogicalPlan, readers: ReadonlyMap<LogicalPlan, readonly LogicalPlan[]>): boolean {
-  return (readers.get(node) ?? []).every((reader) => {
-    switch (reader.kind) {
-      case 'GroupBy':
-      case 'Distinct':
-      case 'Window':
-      case 'Sort':
-        return true
-      case 'Map':
-      case 'WithColumns':
-      case 'Project':
-      case 'Union':
-        return takeAllRows(reader, part, readers)
-      case 'Filter':
-      case 'Join':
-        return isOfGroups(part) // neither goes down into groups
-      default:
-        return false
-    }
-  })
+/** Whether all nodes above take all rows of a part; each is asked once, as a plan may be a graph of any width. */
+function takeAllRows(part: LogicalPlan, readers: ReadonlyMap<LogicalPlan, readonly LogicalPlan[]>): boolean {
+  const asked = new Set<LogicalPlan>()
+  const isGroups = once(isOfGroups)
+  const takes = (node: LogicalPlan): boolean => {
+    if (asked.has(node)) return true // or the answer is no by now
+    asked.add(node)
+    return (readers.get(node) ?? []).every((reader) => {
+      switch (reader.kind) {
+        case 'GroupBy':
+        case 'Distinct':
+        case 'Window':
+        case 'Sort':
+          return true
+        case 'Map':
+        case 'WithColumns':
+        case 'Project':
+        case 'Union':
+          return takes(reader)
+        case 'Filter':
+        case 'Join':
+          return isGroups(part) // neither goes down into groups
+        default:
+          return false
+      }
+    })
+  }
+  return takes(part)
+}
+
+/** The answer to a question about nodes, which may ask it of others; each node is looked at once. */
+function once(answer: (node: LogicalPlan, ask: (node: LogicalPlan) => boolean) => boolean): (node: LogicalPlan) => boolean {
+  const known = new Map<LogicalPlan, boolean>()
+  const ask = (node: LogicalPlan): boolean => {
+    const found = known.get(node) ?? answer(node, ask)
+    known.set(node, found)
+    return found
+  }
+  return ask
 }
 
 /** Whether the rows of a node are groups, or rows made of each. */
-function isOfGroups(node: LogicalPlan): boolean {
+function isOfGroups(node: LogicalPlan, ask: (node: LogicalPlan) => boolean): boolean {
   switch (node.kind) {
     case 'GroupBy':
     case 'Distinct':
@@ -119,9 +142,9 @@ function isOfGroups(node: LogicalPlan): boolean {
     case 'Map':
     case 'WithColumns':
     case 'Project':
-      return isOfGroups(node.input)
+      return ask(node.input)
     case 'Union':
-      return node.inputs.every(isOfGroups)
+      return node.inputs.every(ask)
     default:
       return false
   }

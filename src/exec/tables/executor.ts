@@ -17,7 +17,7 @@ import { Bug, MemoryError, TaskError } from '../../core/errors.ts'
 import type { ExplainedColumns, ExplainedFunction, ExplainedGroups } from '../../core/ir/kernelCode.ts'
 import { isKnown } from '../../core/plan/elements.ts'
 import { inputsOf, type LogicalPlan } from '../../core/plan/logicalPlan.ts'
-import { mapInputs, planText, visitPlan } from '../../core/plan/tree.ts'
+import { mapInputs, planText } from '../../core/plan/tree.ts'
 import type { FewRows, PhysicalPlan, WideOperator } from '../../planner/physical/physicalPlan.ts'
 import { type StorageForm, storageFromBatches } from '../arrays/fromBatches.ts'
 import { hasKeysInOrder } from '../arrays/keysInOrder.ts'
@@ -225,9 +225,14 @@ export class Executor {
   hasRoomFor(plan: LogicalPlan): boolean {
     const { budgetBytes, usedBytes } = this.options.arena
     let bytes = 0
-    visitPlan(plan, (node) => {
+    const seen = new Set<LogicalPlan>()
+    const visit = (node: LogicalPlan): void => {
+      if (seen.has(node)) return
+      seen.add(node)
       if (node.kind === 'Scan' && node.source.kind !== 'memory') bytes += bytesIn({ ...node, kind: 'ScanExec' })
-    })
+      inputsOf(node).forEach(visit)
+    }
+    visit(plan)
     return bytes * ROOM_SHARED <= budgetBytes - usedBytes
   }
 
