@@ -55,7 +55,7 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
   /** An integer of 32 bits, or a sum of few of them. */
   const whole = (depth: number): string => {
     if (depth === 0) return of(['i', 'a.get(i)', 'b.get(i)', '(b.get(i) + 1)', 'k', 'k', String(below(40) - 8), '1000'])
-    const kind = of(['floor', 'trunc', 'bits', 'remainder', 'sum', 'shift', 'least', 'unsigned', 'inverse'])
+    const kind = of(['floor', 'trunc', 'bits', 'remainder', 'sum', 'shift', 'least', 'unsigned', 'inverse', 'negated'])
     used.add(kind)
     const [e, d] = [
       whole(depth - 1),
@@ -76,6 +76,14 @@ function bodyText(numbers: readonly number[]): { readonly text: string; readonly
         return `((${e} / ${d}) >> ${below(5)})`
       case 'unsigned':
         return `((${e} / ${d}) >>> ${below(5)})`
+      case 'negated':
+        return of([
+          `(${e} & -(${whole(0)}))`,
+          `(-(${e}) >>> ${below(5)})`,
+          `(-x.get(i) | ${whole(0)})`,
+          `(${e} ^ -(${d} & 7))`,
+          `((-(${e}) / ${d}) | -x.get(i))`,
+        ])
       case 'least':
         return `Math.${of(['min', 'max'])}(${e}, ${whole(0)})`
       default:

@@ -7,7 +7,7 @@
 import type { Expr } from '../../../core/ir/functionIr.ts'
 import { calledOf } from './calls.ts'
 import type { Emitter, Rounding } from './emitter.ts'
-import { binary, isBigint, unary } from './operators.ts'
+import { binary, INT32, isBigint, unary } from './operators.ts'
 
 export function compiled<V>(e: Emitter<V>, expr: Expr): V {
   const whole = e.whole?.(expr)
@@ -21,9 +21,9 @@ export function compiled<V>(e: Emitter<V>, expr: Expr): V {
       return unary(e, operator, bits ?? compiled(e, operand), span)
     }
     case 'Binary': {
-      const bits = BITS.has(expr.operator) ? roundedQuotient(e, 'bits', expr.left)?.value : undefined
-      const left = bits ?? compiled(e, expr.left)
-      return binary(e, expr.operator, left, compiled(e, expr.right), expr.span)
+      const left = BITS.has(expr.operator) ? bitsOf(e, expr.left) : compiled(e, expr.left)
+      const right = BITWISE.has(expr.operator) ? bitsOf(e, expr.right) : compiled(e, expr.right)
+      return binary(e, expr.operator, left, right, expr.span)
     }
     case 'Logical': {
       const { operator, left, right, span } = expr
@@ -76,6 +76,20 @@ function call<V>(e: Emitter<V>, { callee, args, span }: Extract<Expr, { kind: 'C
 }
 
 const BITS: ReadonlySet<string> = new Set(['&', '|', '^', '<<', '>>', '>>>'])
+
+/** Those that take the bits of both operands: shifts may know a count that is a literal. */
+const BITWISE: ReadonlySet<string> = new Set(['&', '|', '^'])
+
+/**
+ * Compiles an operand of which the lowest 32 bits count. What is negated stays an integer, as in `x & -x`: -0 has the bits of 0, and the bits
+ * of -x are those of x, times -1, for every number x.
+ */
+function bitsOf<V>(e: Emitter<V>, expr: Expr): V {
+  if (expr.kind !== 'Unary' || expr.operator !== '-') return roundedQuotient(e, 'bits', expr)?.value ?? compiled(e, expr)
+  const operand = compiled(e, expr.operand)
+  if (isBigint(e, operand) || e.literalOf(operand) !== undefined) return unary(e, '-', operand, expr.span)
+  return e.bits('*', INT32, e.toInt32(operand), e.constant(-1))
+}
 
 /** Compiles a quotient, rounded by integers where possible, else unrounded, its operands once; undefined for another expression. */
 function roundedQuotient<V>(
