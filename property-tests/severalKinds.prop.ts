@@ -262,6 +262,7 @@ test.each([
     session,
     statements,
     {
+      // biome-ignore lint/complexity/noStaticOnlyClass: its field is what the body writes
       Count: class {
         static n = 0
       },

@@ -7,6 +7,7 @@
  */
 import type { Subject } from 'rxjs'
 import { checkOneOf } from '../core/arguments.ts'
+import type { Storage } from '../core/arrays/storage.ts'
 import type { Batch } from '../core/data/column.ts'
 import type { Folded, FoldKind } from '../core/engine.ts'
 import { PlanError } from '../core/errors.ts'
@@ -15,6 +16,7 @@ import type { ArraySource, LogicalPlan } from '../core/plan/logicalPlan.ts'
 import { mapInputs, nodeText, visitPlan } from '../core/plan/tree.ts'
 import type { TableMemory } from '../core/ports.ts'
 import type { SessionEvent } from '../core/sessionEvent.ts'
+import type { StorageForm } from '../exec/arrays/fromBatches.ts'
 import { Executor } from '../exec/tables/executor.ts'
 import type { ExecutorOptions, RunOptions } from '../exec/tables/executorOptions.ts'
 import type { Keeper } from '../exec/tables/run/run.ts'
@@ -138,8 +140,8 @@ class SparkExecutor extends Executor {
     return folded
   }
 
-  override async table(plan: LogicalPlan): Promise<Batch | undefined> {
-    return await super.table(await this.#fetched(this.#placed(plan), undefined))
+  override async index(plan: LogicalPlan, form: StorageForm, options: RunOptions = {}): Promise<Storage> {
+    return await super.index(await this.#fetched(this.#placed(plan), options.signal), form, options)
   }
 
   #placed(plan: LogicalPlan): LogicalPlan {

@@ -169,22 +169,23 @@ export class Executor {
     const { arena } = this.options
     const input = plan.kind === 'IndexBuild' ? plan.input : plan
     const table = form.keys.kind === 'rowNumber' ? await this.table(input, options) : undefined
-    if (table === undefined && hasKeysInOrder(input)) return await this.keyed(input, { ...form, isInOrder: true })
+    if (table === undefined && hasKeysInOrder(input)) return await this.keyed(input, { ...form, isInOrder: true }, options)
     if (table === undefined) return storageFromBatches(await this.execute(input, options), form, arena)
     return ownBlocks({ kind: 'table', element: table.element, length: table.length, columns: table.columns }, arena)
   }
 
   /** The storage of a plan whose elements come in the order of their keys, made of its result where that lies. */
-  private async keyed(plan: LogicalPlan, form: StorageForm): Promise<Storage> {
+  private async keyed(plan: LogicalPlan, form: StorageForm, options: RunOptions): Promise<Storage> {
     const physical = await this.planToRun(plan, { all: true })
-    const run = new Run(this.options)
+    options.record?.begin(physical)
+    const run = new Run(this.options, options)
     this.running.add(physical)
     try {
       return await run.made(physical, (batches) => storageFromBatches(batches, form, this.options.arena))
     } catch (error) {
       const exact = withoutPredicates(plan)
       if (exact === plan || !(error instanceof TaskError)) throw error
-      return await this.keyed(exact, form) // for the failed row's number, as `execute` does
+      return await this.keyed(exact, form, options) // for the failed row's number, as `execute` does
     } finally {
       this.running.delete(physical)
       run.end()

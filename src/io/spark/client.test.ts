@@ -1,70 +1,20 @@
 /** What the client does where a server refuses, dies, hangs, forgets or talks nonsense: a server of our own plays each of them. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { Server, ServerCredentials, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
 import { afterEach, expect, test } from 'vitest'
+import { ended, endPlayed, playing, response, type Stream, type Unary } from '../../../property-tests/playedSpark.ts'
 import { SourceError } from '../../core/errors.ts'
 import { sparkAddress } from './address.ts'
 import { type SparkClient, sparkClient } from './client.ts'
-import type { ExecutePlanResponse, Messages } from './messages.ts'
-import { decode, encode } from './wire.ts'
+import type { Messages } from './messages.ts'
+import { decode } from './wire.ts'
 
-type Stream = ServerWritableStream<Buffer, Buffer>
-type Unary = (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => void
-interface Played {
-  readonly Config?: Unary
-  readonly AnalyzePlan?: Unary
-  readonly ExecutePlan?: (call: Stream) => void
-  readonly ReattachExecute?: (call: Stream) => void
-}
-
-const ended: (() => Promise<void> | void)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0).reverse()) await end()
-})
-
-const METHODS: Readonly<Record<string, boolean>> = {
-  ...{ Config: false, AnalyzePlan: false, Interrupt: false, ReleaseExecute: false, ReleaseSession: false },
-  ...{ ExecutePlan: true, ReattachExecute: true },
-}
-
-/** A server that plays the methods given, and answers the others with nothing; `calls` are the methods called, in order. */
-async function playing(played: Played): Promise<{ readonly client: SparkClient; readonly calls: readonly string[]; readonly at: string }> {
-  const server = new Server()
-  const calls: string[] = []
-  for (const [name, responseStream] of Object.entries(METHODS)) {
-    const path = `/spark.connect.SparkConnectService/${name}`
-    const bytes = (message: Buffer): Buffer => message
-    const codec = { requestSerialize: bytes, requestDeserialize: bytes, responseSerialize: bytes, responseDeserialize: bytes }
-    const play = played[name as keyof Played] as ((...given: unknown[]) => void) | undefined
-    const nothing: Unary = (_, answer) => answer(null, Buffer.alloc(0))
-    server.addService(
-      { [name]: { path, requestStream: false, responseStream, ...codec } },
-      {
-        [name]: (...given: unknown[]) => {
-          calls.push(name)
-          if (play !== undefined) play(...given)
-          else if (responseStream) (given[0] as Stream).end()
-          else nothing(...(given as Parameters<Unary>))
-        },
-      },
-    )
-  }
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error)))
-  })
-  ended.push(() => server.forceShutdown())
-  const at = `sc://127.0.0.1:${port}`
-  const client = sparkClient(sparkAddress(at))
-  ended.push(() => client.release())
-  return { client, calls, at }
-}
+afterEach(endPlayed)
 
 /** The answers of a query: batches of one byte, which nobody here reads as Arrow. */
 const batch = (n: number): Buffer => response({ responseId: `r${n}`, arrowBatch: { rowCount: 1n, data: Uint8Array.of(n) } })
 const complete = (): Buffer => response({ responseId: 'last', resultComplete: {} })
-const response = (message: Partial<ExecutePlanResponse>): Buffer =>
-  Buffer.from(encode('ExecutePlanResponse', message as ExecutePlanResponse))
 const requested = <N extends keyof Messages>(name: N, call: { readonly request: Buffer }): Messages[N] => decode(name, call.request)
 const failing = (call: Stream, code: status, details: string): void => {
   call.emit('error', Object.assign(new Error(details), { code, details }))

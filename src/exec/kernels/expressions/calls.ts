@@ -83,20 +83,10 @@ export function calledOf<V>(e: Emitter<V>, callee: Callee, args: readonly V[], s
     case 'Date.UTC':
     case 'Date.parse':
       break
-    case 'Math.hypot':
-      if (isEngineHypot())
-        return hypotOf(
-          e,
-          args.map((arg) => e.toNumber(arg)),
-        )
-      return e.called(
-        callee,
-        args.map((arg) => e.toNumber(arg)),
-        span,
-      )
     default: {
       // the remaining functions of doubles have no instruction
       const numbers = args.map((arg) => e.toNumber(arg))
+      if (callee === 'Math.hypot' && isEngineHypot()) return hypotOf(e, numbers)
       return e.called(callee satisfies `Math.${string}`, numbers, span)
     }
   }
