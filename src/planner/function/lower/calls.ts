@@ -3,7 +3,7 @@
  * are written out.
  */
 import type { AnyNode, CallExpression, Expression } from 'acorn'
-import { type Builtin, type Expr, METHODS, type Method } from '../../../core/ir/functionIr.ts'
+import { BUILTINS, type Builtin, type Expr, METHODS, type Method } from '../../../core/ir/functionIr.ts'
 import type { Span } from '../../../core/span.ts'
 import { keyedMethod } from '../captures/capturedCollections.ts'
 import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/capturedKeys.ts'
@@ -46,6 +46,16 @@ import type { Lowering } from './lowering.ts'
 import { isIndexName, memberValue } from './members.ts'
 import { timeCall } from './times.ts'
 import { exprValue, REFUSED, type Value } from './value.ts'
+
+type OfNumbers = (...numbers: number[]) => number
+
+/** The builtins that numbers alone decide. */
+const FOLDED: ReadonlyMap<Builtin, OfNumbers> = new Map(
+  BUILTINS.flatMap((name): [Builtin, OfNumbers][] => {
+    if (name === 'Date.UTC') return [[name, Date.UTC as OfNumbers]]
+    return name.startsWith('Math.') ? [[name, Math[name.slice('Math.'.length) as keyof Math] as OfNumbers]] : []
+  }),
+)
 
 export function lowerCall(l: Lowering, node: CallExpression): Value {
   const { callee } = node
@@ -115,11 +125,11 @@ function callValue(l: Lowering, f: Value, node: CallExpression, name: string): V
   return exprValue(utc ?? calledBuiltin(f.name, exprs, l.span(node)))
 }
 
-/** Builds the call of a builtin; `Date.UTC(2024, 0)` is folded to a number. */
+/** Builds the call of a builtin. `Date.UTC(2024, 0)` and `Math.sqrt(2)` are folded to what they give here, as kernels would. */
 function calledBuiltin(callee: Builtin, args: readonly Expr[], span: Span): Expr {
   const numbers = args.flatMap((arg) => (arg.kind === 'Literal' && typeof arg.value === 'number' ? [arg.value] : []))
-  if (callee === 'Date.UTC' && numbers.length === args.length) return literal(Date.UTC(...(numbers as [number])), span)
-  return { kind: 'Call', callee, args, span }
+  const folded = numbers.length === args.length ? FOLDED.get(callee) : undefined
+  return folded ? literal(folded(...numbers), span) : { kind: 'Call', callee, args, span }
 }
 
 /** Lowers `Math.max(...row)`; undefined for other calls. */

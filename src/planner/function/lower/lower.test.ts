@@ -700,6 +700,11 @@ test('a Date of a number is made where the function runs, and one of constants b
   })
 })
 
+test('functions of constants are folded to what they give', () => {
+  expect(row((r) => r.stars * Math.sqrt(2) + Math.max(1, Math.exp(-0.5)))).toBe('return ((#0.stars * 1.4142135623730951) + 1)')
+  expect(row((r) => r.stars / Math.round(-0.2) + Math.min(r.stars, Math.hypot()))).toBe('return ((#0.stars / -0) + Math.min(#0.stars, 0))')
+})
+
 test('lists and objects of constants that are written out are looked up as captured ones are', () => {
   expect(row((r) => ['a', 'b'].includes(r.name))).toBe('return ((#0.name === $list[0]) || (#0.name === $list[1]))')
   expect(row((r) => [1, Number.NaN, null].includes(r.movie))).toBe('return (find #0.movie in $list_keys)')
