@@ -92,7 +92,8 @@ export class ColumnInputs {
       this.state.record?.addLoaded({ scan, stored, milliseconds, isShared: begun?.isShared === true })
       const { edge: _, ...pipeline } = distinct === undefined && keyed === undefined ? bare : plan
       const coded = overStored(pipeline, stored)
-      const other = distinct === undefined ? await this.withTexts(coded) : await this.ofElements(coded)
+      const other =
+        distinct === undefined ? await this.withTexts(coded, overStored(keyed ?? pipeline, stored)) : await this.ofElements(coded)
       this.state.record?.ranAs(plan, other)
       if (other !== stored) this.state.record?.addWait(other, milliseconds)
       return { plan: other, blocks }
@@ -164,9 +165,8 @@ export class ColumnInputs {
     }
   }
 
-  /** The pipeline as it is where it is a column program, which can read texts as dictionary codes alone; else over texts with their bytes. */
-  private async withTexts(plan: PhysicalPlan): Promise<PhysicalPlan> {
-    const whole = withHiddenKeys(plan) ?? plan
+  /** The pipeline as it is where it, as `whole`, is a column program, which can read texts as dictionary codes alone; else over texts with their bytes. */
+  private async withTexts(plan: PhysicalPlan, whole: PhysicalPlan): Promise<PhysicalPlan> {
     if (whole.kind !== 'PipelineExec' || whole.input.kind !== 'StoredExec' || isProgram(columnProgramOf(whole, plannedTextColumns)))
       return plan
     const { input } = whole

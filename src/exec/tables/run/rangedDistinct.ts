@@ -6,31 +6,19 @@
  *     range 2   b d b     ->  b d      the operator finds a b c d among these
  */
 import type { Column } from '../../../core/data/column.ts'
-import { MemoryError } from '../../../core/errors.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
-import type { NotColumns } from '../../kernels/columns/programShape.ts'
 import { Charge } from '../../memory/charge.ts'
-import type { Block } from '../block.ts'
-import type { CodedKeys } from '../columns/columnProgram.ts'
-import type { ColumnRun } from '../columns/columnRun.ts'
-import { programTable } from '../columns/columnTable.ts'
 import { withKeys } from '../columns/groups/codedKeys.ts'
 import { elementGroups } from '../columns/groups/elementGroups.ts'
-import { isRefused, refused, SHORT_OF_MEMORY } from '../columns/refused.ts'
-import { agreed, type Dataset, type Partition, type Pipeline } from '../dataset.ts'
+import { refused } from '../columns/refused.ts'
+import type { Dataset, Pipeline } from '../dataset.ts'
 import { beforeDistinct, withoutPartialStep } from '../loadedScan.ts'
 import { type ExecBatch, emptyBatch, hiddenBatch, rowBatch } from '../operators/batches.ts'
 import { structColumn } from '../operators/rows/rowKernel.ts'
 import { isFinerThanMilliseconds } from '../operators/sort/wholeMilliseconds.ts'
-import { bytesOfBatches } from '../planRecord.ts'
-import { type GroupsSeen, groupsBeyond } from '../spill/expected.ts'
-import type { StageTask } from '../stage.ts'
-import { sharedWork } from '../wide/sharedWork.ts'
-import { overRanges, type Ranges } from './rangedInputs.ts'
-import type { RunState } from './runState.ts'
-
-/** Rows are searched for equal ones again when they are more than after the last search by this factor. */
-const GROWTH = 2
+import { groupsBeyond } from '../spill/expected.ts'
+import type { Ranges } from './rangedInputs.ts'
+import { leftOfRanges, RangedPieces } from './rangedPieces.ts'
 
 /** A pipeline whose hidden columns are compared, and the rows of the operator's input that these are. */
 interface Compared {
@@ -50,38 +38,31 @@ export async function onceInRanges(input: PhysicalPlan, operator: WideOperator, 
   const compared = comparedRows(input, operator)
   if (compared === undefined) return undefined
   const { plan, rows } = compared
-  const { scan, state } = ranges
+  const { state } = ranges
   const { arena } = state.options
+  const pieces = new RangedPieces(state, { kind: 'DistinctExec' })
+  const values = valuesOf(operator)
   const charge = new Charge(arena, operator.kind)
-  const found = new RowsOnce(state, valuesOf(operator))
-  const work = async (run: ColumnRun): Promise<{ readonly run: ColumnRun; readonly made: ExecBatch } | NotColumns> => {
-    const table = await programTable(run)
-    if (isRefused(table)) return table
-    found.hold(table.blocks.handedOver())
-    const made = await found.add(table.batch, table.coded ?? [])
-    return made === undefined ? refused('kernels do not compare its rows') : { run, made }
-  }
+  let names: KeyNames = { of: 1, hidden: 1 }
   try {
-    for await (const { made, blocks, milliseconds, ...progress } of overRanges(plan, ranges, work, { codedKeys: true })) {
-      found.hold(blocks)
-      if (isRefused(made)) {
-        state.record?.refuse(input, made.because)
-        found.free()
-        return undefined
-      }
-      state.record?.addRange(plan, made.run, { batch: made.made, scan, milliseconds })
-      const seen = await found.shrink()
-      charge.raiseTo(found.bytes)
-      if (seen !== undefined && state.tries > 0)
-        state.checkRoom(groupsBeyond({ ...seen, ...progress }, found.bytes, arena.budgetBytes), operator.kind)
-    }
-    state.record?.ranAs(input, plan)
-    return found.result(rows)
-  } catch (error) {
-    found.free()
-    if (!(error instanceof MemoryError)) throw error
-    state.record?.refuse(input, SHORT_OF_MEMORY.because)
-    return undefined
+    return await leftOfRanges({ input, plan, pieces }, ranges, {
+      how: { codedKeys: true },
+      add: async ({ batch, coded = [] }) => {
+        const shown = shownKeys(batch, values)
+        const [once] = (shown && (await pieces.leaves([shown.batch]))) ?? []
+        if (shown === undefined || once === undefined) return refused('kernels do not compare its rows')
+        names = shown.names
+        const added = withKeys(once, coded)
+        pieces.add([added])
+        return added
+      },
+      after: (seen, progress) => {
+        charge.raiseTo(pieces.bytes)
+        if (seen !== undefined && state.tries > 0)
+          state.checkRoom(groupsBeyond({ ...seen, ...progress }, pieces.bytes, arena.budgetBytes), operator.kind)
+      },
+      rows: (piece) => rows(hiddenAgain(piece, names, values)),
+    })
   } finally {
     charge.end()
   }
@@ -123,103 +104,42 @@ function comparedRows(input: PhysicalPlan, operator: WideOperator): Compared | u
   }
 }
 
-/** Rows of hidden columns, of which equal ones are kept once. */
-class RowsOnce {
-  private readonly state: RunState
-  private readonly values: readonly number[]
-  private pieces: readonly ExecBatch[] = []
-  private blocks: readonly Block[] = []
-  private held: Block[] = []
-  /** The names of the key's fields; undefined where the key is a value. */
-  private names: readonly string[] | undefined
-  private hidden = 1
-  private rowsOnce = 0
+/** How hidden columns were shown as columns. */
+interface KeyNames {
+  /** The names of the key's fields; left out where the key is a value. */
+  readonly names?: readonly string[]
+  /** The number of columns that the key has. */
+  readonly of: number
+  /** The number of hidden columns. */
+  readonly hidden: number
+}
 
-  /** `values`: the hidden columns that are compared, beside the first. */
-  constructor(state: RunState, values: readonly number[]) {
-    this.state = state
-    this.values = values
-  }
+/** The first hidden column, field by field, and those of `values` as columns of a row, as a distinct compares them; undefined where kernels do not. */
+function shownKeys(
+  { hidden = [], length }: ExecBatch,
+  values: readonly number[],
+): { readonly batch: ExecBatch; readonly names: KeyNames } | undefined {
+  const [key] = hidden
+  const others = values.flatMap((at) => hidden[at] ?? [])
+  if (key === undefined || [key, ...others].some(({ type }) => isFinerThanMilliseconds(type))) return undefined
+  const { type, children } = key
+  const parts = type.kind === 'struct' && children !== undefined ? children : [key]
+  const names = type.kind === 'struct' ? { names: type.fields.map(({ name }) => name) } : {}
+  const columns = [...parts, ...others]
+  const batch = rowBatch(
+    columns.map((_, i) => `${i}`),
+    columns,
+    length,
+  )
+  return { batch, names: { ...names, of: parts.length, hidden: hidden.length } }
+}
 
-  get bytes(): number {
-    return bytesOfBatches(this.pieces)
-  }
-
-  hold(blocks: readonly Block[]): void {
-    this.state.blocks.add(blocks)
-    this.held.push(...blocks)
-  }
-
-  free(): void {
-    this.state.blocks.free([...this.held, ...this.blocks])
-  }
-
-  /** Adds the first of equal rows of a range; returns them, or undefined where kernels do not compare the rows. */
-  async add({ hidden = [], length }: ExecBatch, coded: CodedKeys): Promise<ExecBatch | undefined> {
-    const [key] = hidden
-    const values = this.values.flatMap((at) => hidden[at] ?? [])
-    if (key === undefined || [key, ...values].some(({ type }) => isFinerThanMilliseconds(type))) return undefined
-    const { type, children } = key
-    this.hidden = hidden.length
-    const parts = type.kind === 'struct' && children !== undefined ? children : [key]
-    this.names = type.kind === 'struct' ? type.fields.map(({ name }) => name) : undefined
-    const columns = [...parts, ...values]
-    const names = columns.map((_, i) => `${i}`)
-    const once = await this.once([rowBatch(names, columns, length)])
-    if (once === undefined) return undefined
-    const added = withKeys(once, coded)
-    this.pieces = [...this.pieces, added]
-    return added
-  }
-
-  /** Keeps the first of equal rows of all ranges so far, where there are many more than after the last time; returns how many there are then, and how many of a range are new on average. */
-  async shrink(): Promise<Pick<GroupsSeen, 'groups' | 'fresh' | 'last'> | undefined> {
-    const rows = this.pieces.reduce((sum, { length }) => sum + length, 0)
-    const before = this.rowsOnce
-    const ranges = this.pieces.length - 1
-    const isLarger = ranges > 0 && rows >= GROWTH * before
-    if (isLarger) {
-      const once = await this.once(this.pieces)
-      if (once !== undefined) this.pieces = [once]
-      this.rowsOnce = once?.length ?? rows
-    } else if (ranges === 0) this.rowsOnce = rows
-    this.blocks = this.state.blocks.keep([...this.blocks, ...this.held.splice(0)], this.pieces)
-    if (!isLarger || this.rowsOnce === 0) return undefined
-    return { groups: this.rowsOnce, fresh: (this.rowsOnce - before) / ranges, last: (rows - before) / ranges }
-  }
-
-  /** The rows, as hidden columns of the operator's input, and the blocks that they lie in. */
-  result(rows: Compared['rows']): Dataset {
-    const filled = this.pieces.filter(({ length }) => length > 0)
-    const kept = filled.length === 0 ? this.pieces.slice(0, 1) : filled
-    const partitions = kept.map(({ columns, length }): Partition => {
-      const { names } = this
-      const of = names?.length ?? 1
-      const key = names === undefined ? (columns[0] as Column) : structColumn(names, columns.slice(0, of), length)
-      const others = Array.from({ length: this.hidden - 1 }, (_, i): Column => {
-        const at = this.values.indexOf(i + 1)
-        return at < 0 ? { type: { kind: 'null' }, length } : (columns[of + at] as Column) // one for each of the values
-      })
-      return { kind: 'batches', batches: [rows([key, ...others])] }
-    })
-    return { kind: 'stored', partitions: agreed(partitions), blocks: this.blocks }
-  }
-
-  private async once(batches: readonly ExecBatch[]): Promise<ExecBatch | undefined> {
-    if (batches.every(({ length }) => length === 0)) return batches[0]
-    const { pool, arena } = this.state.options
-    const services = {
-      workers: pool.size,
-      arena,
-      run: async (task: StageTask): Promise<readonly ExecBatch[]> => {
-        const { batches, blocks } = await this.state.wideTask(task, false)
-        this.hold(blocks)
-        return batches
-      },
-      hold: (blocks: readonly Block[]): void => this.hold(blocks),
-      isBounded: true,
-    }
-    const found = await sharedWork({ kind: 'DistinctExec' }, [batches], services)
-    return found?.[0]
-  }
+/** The hidden columns of shown ones; those that are not compared have no values. */
+function hiddenAgain({ columns, length }: ExecBatch, { names, of, hidden }: KeyNames, values: readonly number[]): readonly Column[] {
+  const key = names === undefined ? (columns[0] as Column) : structColumn(names, columns.slice(0, of), length)
+  const others = Array.from({ length: hidden - 1 }, (_, i): Column => {
+    const at = values.indexOf(i + 1)
+    return at < 0 ? { type: { kind: 'null' }, length } : (columns[of + at] as Column) // one for each of the values
+  })
+  return [key, ...others]
 }
