@@ -230,6 +230,7 @@ const REASONS = {
     message: 'The captured object {name} is not a constant that the plan can read.',
     cure: 'Capture its numbers, a typed array, or plain objects and lists of these, whose elements have the same fields.',
   },
+  'typed-rows': { message: 'The captured list {name} has typed arrays in it.', cure: 'Capture lists, as {name}.map((row) => [...row]).' },
   'captured-part': {
     message: 'It uses an element of the captured {name} as a whole.',
     cure: 'Read its parts where they are, or keep its index, as k, and read {name}[k] there.',

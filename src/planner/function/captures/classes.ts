@@ -16,7 +16,7 @@ import { storedLiteral } from '../lists/stored.ts'
 import { literal } from '../lower/build.ts'
 import { inlineCall, withSelf } from '../lower/inline.ts'
 import type { Lowering } from '../lower/lowering.ts'
-import { type Data, exprValue, REFUSED, type Value } from '../lower/value.ts'
+import { type Data, exprValue, REFUSED, type Value, withThis } from '../lower/value.ts'
 import { askedCall } from '../source/askedElements.ts'
 import { type FunctionNode, isFunctionNode, someNode } from '../source/ast.ts'
 import { type ClassSource, classSourceOf } from '../source/source.ts'
@@ -342,11 +342,6 @@ export function setterOf(l: Lowering, object: Instance, name: string, node: AnyN
   if (closure?.kind !== 'closure') return undefined
   noteMethod(l, closure.unit, own?.of.constructor, name)
   return { ...closure, self: object }
-}
-
-/** Returns an object's function with the object as its `this`; an arrow function keeps its own. */
-export function withThis(f: Closure, object: Value): Value {
-  return f.node.type === 'ArrowFunctionExpression' ? f : { ...f, self: object }
 }
 
 /** Returns a static method of a class of the program, or of those that it extends; undefined for anything else. */

@@ -19,7 +19,7 @@ import { isObject } from './stored.ts'
 export type Choice = Value & { readonly kind: 'choice' }
 
 /** Most functions of a list; longer ones are left to JavaScript. */
-const MOST_FUNCTIONS = 16
+export const MOST_FUNCTIONS = 16
 
 export function isFunction(value: Value): boolean {
   return value.kind === 'closure' || value.kind === 'builtin' || value.kind === 'choice'

@@ -10,10 +10,10 @@ import { hasOwn, hasOwnCall, includedByRow, writtenOut } from '../captures/captu
 import { partsCall } from '../captures/capturedLists.ts'
 import { windowOf } from '../captures/capturedLookups.ts'
 import { codeOfCharacter } from '../captures/characters.ts'
-import { methodOf, staticMethod, withThis } from '../captures/classes.ts'
+import { methodOf, staticMethod } from '../captures/classes.ts'
 import { argumentExprs, handleMethod, inOrderAfter, viewMethod } from '../captures/handleMethods.ts'
 import { isTable, tableOf } from '../captures/outside.ts'
-import { callChosen, functionAt } from '../lists/chosenFunctions.ts'
+import { callChosen } from '../lists/chosenFunctions.ts'
 import { cloned } from '../lists/clones.ts'
 import { splicedCopy, withElement } from '../lists/copies/changedCopies.ts'
 import { elements, isSplice, pushesOf, splicedIn } from '../lists/elements.ts'
@@ -33,6 +33,7 @@ import { recordsMethod } from '../lists/recordMethods.ts'
 import { isWrittenOut, shortListMethod } from '../lists/shortLists.ts'
 import { splitText } from '../lists/splitTexts.ts'
 import { isObject } from '../lists/stored.ts'
+import { calledByName } from '../lists/variants/namedFunctions.ts'
 import { isObjectChoice, methodOfChoice } from '../lists/variants/objectChoices.ts'
 import { takenWindow } from '../lists/windows/takenWindows.ts'
 import { refusalOf } from '../refusals.ts'
@@ -43,9 +44,9 @@ import { binary, literal, logical } from './build.ts'
 import { comparesObjects, dateMethod, parsedDate, utcTime } from './dates.ts'
 import { lowerExpression, privateMember } from './expressions.ts'
 import type { Lowering } from './lowering.ts'
-import { isIndexName, memberValue } from './members.ts'
+import { isIndexName, memberValue, staticName } from './members.ts'
 import { timeCall } from './times.ts'
-import { exprValue, REFUSED, type Value } from './value.ts'
+import { exprValue, REFUSED, type Value, withThis } from './value.ts'
 
 type OfNumbers = (...numbers: number[]) => number
 
@@ -69,9 +70,9 @@ export function lowerCall(l: Lowering, node: CallExpression): Value {
       return callValue(l, f.kind === 'closure' ? withThis(f, object) : f, node, textOf(l, callee))
     }
     const index = callee.computed ? lowerExpression(l, callee.property) : undefined
-    const chosen = index && functionAt(l, object, index, callee)
+    const name = methodName(l, callee, index)
+    const chosen = index && calledByName(l, object, index, name, callee)
     if (chosen !== undefined) return callValue(l, chosen, node, textOf(l, callee))
-    const name = methodName(callee, index)
     if (object.kind === 'refused') return l.refusedBefore(node)
     if (name === undefined) return l.refuse('computed-name', node)
     return methodCall(l, object, name, node)
@@ -85,9 +86,13 @@ export function lowerCall(l: Lowering, node: CallExpression): Value {
   return callValue(l, f, node, textOf(l, callee))
 }
 
-function methodName({ property }: CallExpression['callee'] & { type: 'MemberExpression' }, value: Value | undefined): string | undefined {
+function methodName(
+  l: Lowering,
+  { property }: CallExpression['callee'] & { type: 'MemberExpression' },
+  value: Value | undefined,
+): string | undefined {
   if (value === undefined) return property.type === 'Identifier' ? property.name : undefined
-  return value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined
+  return staticName(l, value) ?? (value.kind === 'expr' && value.expr.kind === 'Literal' ? String(value.expr.value) : undefined)
 }
 
 function textOf(l: Lowering, node: AnyNode): string {

@@ -14,12 +14,14 @@ import { checkedHeld, heldLength, presentHeld } from '../lists/held/heldLists.ts
 import { fieldOfObject } from '../lists/held/heldObjects.ts'
 import { noteListElements, noteListPart } from '../lists/held/notes.ts'
 import { collectionMember, noteDictionary } from '../lists/keyed/collectionValue.ts'
+import { fieldByText } from '../lists/keyed/fieldsByText.ts'
 import { checkedIndex, elementRead, lengthIn } from '../lists/madeArrays.ts'
 import { rowInList } from '../lists/movedArrays.ts'
 import { present } from '../lists/optionals.ts'
 import { checkedItem, partOfItem, recordsLength } from '../lists/records.ts'
 import { partOf } from '../lists/stored.ts'
 import { gotten } from '../lists/variants/getters.ts'
+import { functionNamed } from '../lists/variants/namedFunctions.ts'
 import { isObjectChoice, memberOfChoice, objectAt } from '../lists/variants/objectChoices.ts'
 import { checkedInWindow, type Window, windowRead } from '../lists/windows/windows.ts'
 import { refusalOf } from '../refusals.ts'
@@ -243,17 +245,25 @@ function indexed(l: Lowering, object: Value, property: Value, node: AnyNode): Va
   if (object.kind === 'item' && object.parts === object.list.parts) noteListElements(l, object.list)
   if (object.kind === 'item') noteListPart(l, object)
   if (object.kind === 'tuple' && object.elementOf !== undefined) noteListElements(l, object.elementOf)
-  const chosen = functionAt(l, object, property, node) ?? objectAt(l, object, property, node)
+  const chosen =
+    functionAt(l, object, property, node) ??
+    objectAt(l, object, property, node) ??
+    functionNamed(l, object, property, { isCalled: false }, node)
   if (chosen !== undefined) return chosen
   if (object.kind === 'data') {
     const table = tableOf(l, object)
     const index = l.scalarOrNothing(property, node)
     if (index === undefined) return REFUSED
     if (table === undefined)
-      return valueByRow(l, object, index, node) ?? nestedRow(l, object, index, node) ?? l.refuse('captured-object', node, object.name)
+      return (
+        valueByRow(l, object, index, node) ??
+        nestedRow(l, object, index, node) ??
+        l.refuse(areTypedRows(object.value) ? 'typed-rows' : 'captured-object', node, object.name)
+      )
     return exprValue({ kind: 'Lookup', table, index, span: l.span(node) })
   }
   if (object.kind === 'tableRow') return elementOfRow(object, l.scalar(property, node), l, node)
+  if (object.kind === 'recordRow') return fieldByText(l, object, property, node) ?? l.refuse('computed-name', node)
   if (object.kind === 'expr') {
     const characters = charactersOf(l, object.expr, node)
     if (characters !== undefined) return elementOfRow(characters, l.scalar(property, node), l, node)
@@ -300,6 +310,10 @@ function dataMember(l: Lowering, object: Value & { kind: 'data' }, name: string,
   if (!('value' in own)) return l.refuse('captured-object', node, object.name)
   const inside = isIndexName(name) ? `${object.name}[${name}]` : `${object.name}.${name}`
   return fromOutside(l, own.value, inside, object.origin, node)
+}
+
+function areTypedRows(list: object): boolean {
+  return Array.isArray(list) && list.some((row) => ArrayBuffer.isView(row))
 }
 
 /** Whether an element is a text, or its list has elements of several types, so that no table of numbers holds it. */

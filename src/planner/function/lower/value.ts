@@ -264,3 +264,8 @@ export const REFUSED: Value = { kind: 'refused' }
 export function exprValue(expr: Expr): Value {
   return { kind: 'expr', expr }
 }
+
+/** Returns an object's function with the object as its `this`; an arrow function keeps its own. */
+export function withThis(f: Value & { readonly kind: 'closure' }, object: Value): Value {
+  return f.node.type === 'ArrowFunctionExpression' ? f : { ...f, self: object }
+}

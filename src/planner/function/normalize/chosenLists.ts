@@ -12,6 +12,7 @@
 import type { AnyNode, ArrayExpression, Expression, Identifier, MemberExpression, NewExpression, VariableDeclarator } from 'acorn'
 import { childNodes, type FunctionNode, isFunctionNode, mapChildren } from '../source/ast.ts'
 import type { Binding, Names } from '../source/scope.ts'
+import { assignedIn } from './assigned.ts'
 
 interface Declared {
   readonly declarator: VariableDeclarator
@@ -110,7 +111,7 @@ export function withChosenLists(root: FunctionNode, { bindingOf }: Names): Funct
   return change(root) as FunctionNode
 }
 
-function number(value: number, { start, end }: AnyNode): Expression {
+export function number(value: number, { start, end }: AnyNode): Expression {
   return { type: 'Literal', value, raw: String(value), start, end }
 }
 
@@ -123,13 +124,6 @@ function mayChoose(node: AnyNode): boolean {
 
 function isChoice(node: Expression): boolean {
   return node.type === 'Identifier' || (node.type === 'ConditionalExpression' && isChoice(node.consequent) && isChoice(node.alternate))
-}
-
-/** Returns what a name is given where it is assigned by a statement; undefined for other uses. */
-function assignedIn(node: Identifier, parents: readonly AnyNode[]): Expression | undefined {
-  const [statement, assignment] = [parents.at(-2), parents.at(-1)]
-  if (assignment?.type !== 'AssignmentExpression' || assignment.left !== node || assignment.operator !== '=') return undefined
-  return statement?.type === 'ExpressionStatement' ? assignment.right : undefined
 }
 
 /** Whether an expression makes a list of scalars, a Set or a Map. */

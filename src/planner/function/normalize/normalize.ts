@@ -9,6 +9,7 @@
  *     if (c) return a; return b             return c ? a : b  and its inverse in minifiers
  *     (c ? few : many).push(v)              c ? few.push(v) : many.push(v)    no list is chosen; the order of evaluation is the same
  *     const to = c ? few : many; to.push(v)                   `chosenLists.ts`
+ *     let f = up; if (c) f = down; f(v)                       `functionVariables.ts`
  *
  * Nodes that stay keep their identity, on which the meaning of names hangs.
  */
@@ -18,6 +19,7 @@ import type { Free } from '../free.ts'
 import { childNodes, type FunctionNode, isFunctionNode, mapChildren } from '../source/ast.ts'
 import type { Names } from '../source/scope.ts'
 import { withChosenLists } from './chosenLists.ts'
+import { withFunctionVariables } from './functionVariables.ts'
 import { structureReturns } from './returns.ts'
 import { unlowerOptional } from './unlowerOptional.ts'
 
@@ -186,7 +188,7 @@ export function normalize(root: FunctionNode, context: NormalizeContext): Functi
   }
 
   const mapTidy = (one: AnyNode): AnyNode => (asTheyAre.has(one) ? one : tidy(mapChildren(one, mapTidy)))
-  let node = change(withChosenLists(root, context.names))
+  let node = change(withFunctionVariables(withChosenLists(root, context.names), context.names, context.freeOf))
   // temporaries are declared before they are found to be unused
   if ([...context.names.bindingOf.values()].some((binding) => binding.dropped)) node = mapTidy(node)
   return isFunctionNode(node) ? node : root

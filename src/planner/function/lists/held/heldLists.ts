@@ -19,9 +19,9 @@ import type { Heap } from '../../lower/loweringParts.ts'
 import { exprValue, type Held, type Leaves, REFUSED, type Storage, type Value } from '../../lower/value.ts'
 import { elementRead } from '../madeArrays.ts'
 import { itemAt, itemParts, leafOrItem, writeAt } from '../records.ts'
-import { ownerOf } from '../stored.ts'
+import { isObject, ownerOf } from '../stored.ts'
 import { heapOf, placeBehind } from './heaps.ts'
-import { noteElement } from './notes.ts'
+import { noteElement, noteObject } from './notes.ts'
 
 /** Returns the list with a number that does not change any more. */
 export function keptHeld(l: Lowering, list: Held): Held {
@@ -49,9 +49,14 @@ export function presentHeld(l: Lowering, given: Held, name: string, node: AnyNod
   return there
 }
 
-/** Lowers `a === b` of two lists or objects: they are the same where their numbers are. Undefined for other values and operators. */
+/** Lowers `a === b` of two lists or objects: they are the same where their numbers are. Undefined for values and operators that have none. */
 export function comparedHeld(l: Lowering, operator: string, [a, b]: readonly (Value | undefined)[], span: Span): Expr | undefined {
-  if (a?.kind !== 'held' || b?.kind !== 'held' || !/^[!=]==?$/.test(operator)) return undefined
+  if (a === undefined || b === undefined || !/^[!=]==?$/.test(operator)) return undefined
+  if (a.kind !== 'held' || b.kind !== 'held') {
+    // Objects that are compared are told from copies: the next try has numbers for both.
+    if (isObject(a) && isObject(b)) noteObject(l, b, noteObject(l, a))
+    return undefined
+  }
   if (l.held.isObject(a.of) !== l.held.isObject(b.of)) return undefined
   if (l.held.find(a.of) !== l.held.find(b.of)) l.held.join(a.of, b.of)
   const [one, other] = [keptHeld(l, a).number, keptHeld(l, b).number]
