@@ -92,6 +92,39 @@ const CHAINS: readonly Chain[] = [
   { of: (t, from) => t.filter((r) => r.x === null && r.v > from).count(), plain: (rows, from) => rows.filter((r) => r.v > from).length },
   { of: (t) => t.map((r) => r.x ?? 2).sum(), plain: (rows) => 2 * rows.length },
   { of: (t) => t.map((r) => r.x).count(), plain: (rows) => rows.length },
+  { of: (t) => t.map(() => null).collect(), plain: (rows) => rows.map(() => null) },
+  {
+    of: (t) => t.map((r) => ({ a: null, b: r.v, c: undefined })).collect(),
+    plain: (rows) => rows.map((r) => ({ a: null, b: r.v, c: null })),
+  },
+  { of: (t) => t.withColumns(() => ({ v: null })).collect(), plain: (rows) => rows.map((r) => ({ ...r, v: null })) },
+  {
+    of: (t) => t.sortBy([() => null, (r) => r.v]).collect(),
+    plain: bySort,
+  },
+  {
+    of: (t) =>
+      t
+        .groupBy((r) => ({ y: null, s: r.s, x: r.x, none: undefined }))
+        .agg({ n: count(() => null), t: sum(() => null), f: first(() => null), m: min(() => null), all: count() })
+        .collect(),
+    plain: (rows) =>
+      texts(rows).map((s) => {
+        return { y: null, s, x: null, none: null, n: 0, t: 0, f: null, m: null, all: rows.filter((r) => r.s === s).length }
+      }),
+  },
+  {
+    of: (t, from) =>
+      t
+        .filter((r) => r.v > from)
+        .groupBy(() => null)
+        .agg({ v: sum((r) => r.v) })
+        .collect(),
+    plain: (rows, from) => {
+      const kept = rows.filter((r) => r.v > from)
+      return kept.length === 0 ? [] : [{ key: null, v: kept.reduce((a, r) => a + r.v, 0) }]
+    },
+  },
 ]
 
 test('columns of nothing but null are handed on, and are null to functions', async () => {

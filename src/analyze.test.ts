@@ -156,6 +156,19 @@ test('joins, with the side whose keys filter the other', async () => {
   `)
 })
 
+test('texts beside joined rows are called for once each in keys, and null in a key is a column', async () => {
+  const names = session.fromRows(Array.from({ length: 9 }, (_, i) => ({ id: i, name: `name ${i}` })))
+  const joined = large.withColumns((r) => ({ id: r.a % 9 })).join(names, 'id')
+  const ofTexts = await ran(
+    joined.groupBy((r) => ({ upper: r.name.toUpperCase(), both: `${r.s}/${r.name}`, none: null })).agg({ n: count() }),
+  )
+  expect(ofTexts).toContain('once for each value of a column')
+  expect(ofTexts).not.toContain('because it')
+  const different = await ran(joined.map((r) => ({ s: r.s, name: r.name })).distinct())
+  expect(different).toContain('EvaluateExec [element => element]: 30,000 rows')
+  expect(different).not.toContain('JavaScript in workers')
+})
+
 test('functions that are not compiled', async () => {
   let seen = 0
   expect(await ran(large.filter((r) => /1/g.test(r.s)).map((r) => r.a + 1))).toMatchInlineSnapshot(`

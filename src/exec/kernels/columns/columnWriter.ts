@@ -59,6 +59,8 @@ export class ColumnWriter {
   private readonly textNumbers = new Map<string, number>()
   /** The columns from which texts are chosen. */
   readonly chosenColumns: Set<number> = new Set()
+  /** The number of the source's columns. */
+  readonly columnCount: number
   private readonly columns: readonly KernelColumn[]
   private readonly declared: ValueType[] = []
   private readonly imports: Import[] = []
@@ -70,6 +72,7 @@ export class ColumnWriter {
 
   constructor(columns: readonly KernelColumn[]) {
     this.columns = columns
+    this.columnCount = columns.length
     this.needed = undefined
     this.row = this.declare('i32')
     this.names.set(this.row, 'row')

@@ -35,7 +35,7 @@ export type ProgramOutput =
       /** Whether a text may come from a column, not only from constants. */
       readonly ofColumns?: true
     }
-  /** A column of the source, unchanged. */
+  /** A column of the source, unchanged; the one behind the last holds nothing but null. */
   | { readonly kind: 'column'; readonly name: string; readonly column: number; readonly nullable: boolean }
 
 export interface ProgramShape {
@@ -287,11 +287,9 @@ function outputOf(writer: ColumnWriter, name: string, value: ColumnValue): Progr
     case 'text':
       return { kind: 'computed', name, type: 'utf8', nullable, ...(value.columns.length === 0 ? {} : { ofColumns: true as const }) }
     case 'constant':
-      if (value.column !== undefined) return { kind: 'column', name, column: value.column, nullable: true } // of nothing but null
       if (typeof value.value === 'string') return { kind: 'computed', name, type: 'utf8', nullable }
-      throw new NotCompiled(
-        `it returns ${value.value === null || value.value === undefined ? String(value.value) : `a ${typeof value.value}`}`,
-      )
+      if (typeof value.value === 'bigint') throw new NotCompiled('it returns a bigint')
+      return { kind: 'column', name, column: value.column ?? writer.columnCount, nullable: true } // of nothing but null
     case 'row':
       throw new NotCompiled('it returns an object in an object')
   }

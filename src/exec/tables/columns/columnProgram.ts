@@ -44,6 +44,8 @@ export interface ColumnProgram {
   readonly ofTexts?: number
   /** The texts that these functions take: of a column, or found by a lookup. */
   readonly textsAre?: 'found' | 'in columns' | 'both'
+  /** The columns of texts for whose different texts functions are called. */
+  readonly calledFor?: readonly Column[]
   /** Whether columns have what the steps ask of lists. */
   readonly asksLists?: true
   /** The stage's name in events, as `ScanExec fromColumns -> FilterExec`. */
@@ -67,6 +69,8 @@ export interface WithTextColumns {
   /** Whether there are functions of texts found by a lookup, and of texts of a column. */
   readonly found: boolean
   readonly texts: boolean
+  /** The columns of texts for whose different texts functions are called. */
+  readonly calledFor?: readonly Column[]
   /** The number of columns with answers of lists, which stand before those of functions. */
   readonly lists?: number
 }
@@ -171,13 +175,14 @@ function programOver(given: ProgramSource, over: readonly Step[], declared: Elem
     if (made === undefined) return shape
     const program = programOver({ ...table, element: made.element, columns: made.columns }, made.steps, declared)
     if ('because' in program) return program
-    const { lists = 0 } = made
+    const { lists = 0, calledFor = [] } = made
     const ofTexts = made.columns.length - columns.length - lists
     const textsAre = made.found ? (made.texts ? 'both' : 'found') : 'in columns'
-    return { ...program, ...(lists === 0 ? {} : { asksLists: true }), ...(ofTexts === 0 ? {} : { ofTexts, textsAre }) }
+    const answers = lists === 0 ? {} : { asksLists: true as const }
+    return { ...program, ...answers, ...(ofTexts === 0 ? {} : { ofTexts, textsAre, calledFor }) }
   }
   const name = [table.name, ...steps.map((step) => step.kind)].join(' -> ')
-  const program = { element, columns, ...(storage === undefined ? {} : { storage }), kernelColumns: kinds, rows, steps, name }
+  const program = { element, ...withNothing(columns, kinds, { shape, rows }), ...(storage && { storage }), rows, steps, name }
   // the wide operator above looks at the types of hidden columns
   const own = shape.hidden === undefined ? shape.outputs : shape.outputs.slice(0, shape.payload ?? 0)
   const hidden = shape.outputs.slice(own.length)
@@ -194,9 +199,21 @@ function programOver(given: ProgramSource, over: readonly Step[], declared: Elem
   if (outputs.length !== own.length) return no('its columns are not those of the plan')
   for (const [i, output] of outputs.entries()) {
     const planned = wanted[i]?.type ?? UNKNOWN
-    const actual = output.kind === 'computed' ? computedType(output.type) : (columns[output.column]?.type ?? UNKNOWN)
+    const actual = output.kind === 'computed' ? computedType(output.type) : (program.columns[output.column]?.type ?? UNKNOWN)
     if (planned.kind !== 'unknown' && !sameType(plainType(planned), plainType(actual)))
       return no(`the plan has ${typeText(planned)} where it has ${typeText(actual)}`)
   }
   return { ...program, shape: { ...shape, outputs: [...outputs, ...hidden] } }
+}
+
+/** The columns, with one that holds nothing but null behind the last where an output is that one: of a constant null. */
+function withNothing(
+  columns: readonly Column[],
+  kinds: readonly KernelColumn[],
+  { shape, rows }: { readonly shape: ProgramShape; readonly rows: number },
+): Pick<ColumnProgram, 'columns' | 'kernelColumns'> {
+  const type: ColumnType = { kind: 'null' }
+  if (!shape.outputs.some((output) => output.kind === 'column' && output.column === columns.length))
+    return { columns, kernelColumns: kinds }
+  return { columns: [...columns, { type, length: rows }], kernelColumns: [...kinds, { type, nullable: true }] }
 }

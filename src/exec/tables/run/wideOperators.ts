@@ -3,9 +3,10 @@
 import type { Batch, Column } from '../../../core/data/column.ts'
 import { fieldsOf } from '../../../core/data/schema.ts'
 import type { PhysicalPlan, WideOperator } from '../../../planner/physical/physicalPlan.ts'
+import type { NotColumns } from '../../kernels/columns/programShape.ts'
 import { Charge } from '../../memory/charge.ts'
 import type { Block } from '../block.ts'
-import { columnProgramOf, isProgram } from '../columns/columnProgram.ts'
+import { type ColumnProgram, columnProgramOf, isProgram } from '../columns/columnProgram.ts'
 import { withKeys } from '../columns/groups/codedKeys.ts'
 import { type ElementGroups, elementGroups } from '../columns/groups/elementGroups.ts'
 import { isFolded } from '../columns/groups/groupSources.ts'
@@ -80,7 +81,9 @@ export class WideOperators {
     if (isOverUnion(bare, above)) return await this.state.waitedFor(plan, () => this.overUnion(plan, bare, held))
     if (!isOverWide(bare) || this.state.isBeyond(bare.input) || (bare.steps.every(isFree) && above.kind !== 'HashAggregateExec'))
       return plan
-    return await this.state.waitedFor(plan, () => this.overTableOf(plan, bare, { held, isGrouped: above.kind === 'HashAggregateExec' }))
+    return await this.state.waitedFor(plan, () =>
+      this.overTableOf(plan, bare, { held, isGrouped: above.kind === 'HashAggregateExec' || above.kind === 'DistinctExec' }),
+    )
   }
 
   private async overTableOf(
@@ -93,8 +96,7 @@ export class WideOperators {
     const pieces = finished(batchesOf(partitions), input)
     const { smallRows = SMALL_ROWS } = this.state.options
     const [first] = pieces
-    const program =
-      first !== undefined && rowsIn(pieces) >= smallRows ? columnProgramOf(overRows(bare, first), plannedTextColumns) : undefined
+    const program = first !== undefined && rowsIn(pieces) >= smallRows ? programOf(overRows(bare, first)) : undefined
     if (program !== undefined && !isProgram(program)) this.state.record?.refuse(plan, program.because)
     if (program !== undefined && isProgram(program)) {
       const whole = await this.columns.together(pieces, blocks)
@@ -108,12 +110,12 @@ export class WideOperators {
     return plan
   }
 
-  /** The table of a run that is grouped, with codes for the texts of its keys. */
+  /** The table of a run that is grouped, with codes for the texts of its keys, and of which its keys are functions. */
   private coded(bare: Pipeline & { readonly input: Wide }, batch: Batch, held: Block[]): Batch {
     // a window, say, hands on the columns of a stored table, whose codes would be taken for that table's
     const own = { ...batch, columns: batch.columns.map((column) => (codesOf(column) === undefined ? { ...column } : column)) }
-    const program = columnProgramOf(overRows(bare, own), plannedTextColumns)
-    const blocks = isProgram(program) ? codesForGroups(program, this.state.options.arena) : []
+    const program = programOf(overRows(bare, own))
+    const blocks = isProgram(program) ? codesForGroups(program, own.columns, this.state.options.arena) : []
     this.state.blocks.add(blocks)
     held.push(...blocks)
     return blocks.length === 0 ? batch : own
@@ -373,4 +375,9 @@ function withAggregates({ aggregates }: Aggregation, parts: readonly ExecBatch[]
   const names = [...keys, ...aggregates.map(({ name }) => name)]
   const columns = names.flatMap((name) => named.find((one) => one.has(name))?.get(name) ?? [])
   return rowBatch(names, columns, columns[0]?.length ?? 0)
+}
+
+/** The program of a pipeline over the rows of a wide operator; of one below a distinct, that of the groups which it runs as. */
+function programOf(plan: Pipeline): ColumnProgram | NotColumns {
+  return columnProgramOf(elementGroups({ operator: { kind: 'DistinctExec' }, inputs: [plan] })?.input ?? plan, plannedTextColumns)
 }

@@ -70,12 +70,15 @@ export function codesMade(program: ColumnProgram, arena: Arena, { grouped }: { r
 }
 
 /**
- * Makes codes for the texts that all rows of a run's own table are grouped by, and returns their blocks: they are the caller's, and the
- * columns must be used for nothing else. What joins have put beside many rows are mostly few texts.
+ * Makes codes for those `columns` of a run's own table whose texts all rows are grouped by, or for whose texts functions are called, and
+ * returns their blocks: they are the caller's, and the columns must be used for nothing else. What joins have put beside many rows are
+ * mostly few texts.
  */
-export function codesForGroups(program: ColumnProgram, arena: Arena): readonly Block[] {
-  if (program.shape.filters) return []
-  return [...new Set(uncodedKeys(program))].flatMap((column) => {
+export function codesForGroups(program: ColumnProgram, columns: readonly Column[], arena: Arena): readonly Block[] {
+  const keys = program.shape.filters ? [] : uncodedKeys(program)
+  const called = (program.calledFor ?? []).filter((column) => codesOf(column) === undefined)
+  const wanted = [...new Set([...keys, ...called])].filter((column) => columns.includes(column))
+  return wanted.flatMap((column) => {
     const block = column.length > 0 && isRoom(column, arena) ? codeTexts(column, arena) : undefined
     return block === undefined ? [] : [{ offset: block, bytes: codesOf(column)?.codes.byteLength ?? 0 }]
   })

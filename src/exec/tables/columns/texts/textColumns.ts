@@ -35,16 +35,18 @@ export const plannedTextColumns: TextColumns = (given, asking) => {
   if (found === undefined)
     return lists && { element: table.element, columns: table.columns, steps, found: false, texts: false, lists: answers.length }
   const made: Made[] = []
+  const calledFor = new Set<Column>()
   for (const f of found.functions) {
     const type = typeOfTextFunction(f, element)
-    const mayBe = f.found !== undefined || f.spanMs !== undefined || columnsOf(f, table).every(([, column]) => mayBeFew(column, table))
-    if (!mayBe) return undefined
+    const given = f.found !== undefined || f.spanMs !== undefined ? [] : columnsOf(f, table).map(([, column]) => column)
+    if (!given.every((column) => mayBeFew(column, table))) return undefined
+    for (const column of given) if (column.type.kind === 'utf8') calledFor.add(column)
     if (f.isUnread) continue
     if (type === undefined) return undefined
     const empty = emptyColumn(type.type)
     made.push({ f, column: type.nullable ? { ...empty, validity: new Uint8Array() } : empty })
   }
-  return { ...withColumns(table, made, found.steps), lists: answers.length }
+  return { ...withColumns(table, made, found.steps), calledFor: [...calledFor], lists: answers.length }
 }
 
 /** The columns with values, in blocks that `keep` takes over; undefined where a column of text gets no codes, or a function throws. */
