@@ -181,6 +181,16 @@ function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
+const rowsBy = {
+  collected: async (table: DistArray<Out>): Promise<readonly Out[]> => await table.collect(),
+  stored: async (table: DistArray<Out>): Promise<readonly Out[]> => await table.materialize().collect(),
+  streamed: async (table: DistArray<Out>): Promise<readonly Out[]> => {
+    const rows: Out[] = []
+    for await (const row of table) rows.push(row)
+    return rows
+  },
+}
+
 test('a part in a variable gives what it gives where it is written out, and what plain JavaScript gives', async () => {
   const counts = { shared: 0, left: 0, rows: 0 }
   await fc.assert(
@@ -189,8 +199,8 @@ test('a part in a variable gives what it gives where it is written out, and what
       items,
       fc.constantFrom(...Object.keys(PARTS)),
       fc.array(fc.constantFrom(...Object.keys(PLACES)), { minLength: 2, maxLength: 4 }),
-      fc.boolean(),
-      async (from, to, part, places, isStored) => {
+      fc.constantFrom('collected' as const, 'stored' as const, 'streamed' as const),
+      async (from, to, part, places, how) => {
         const tables: Tables = {
           sales: session
             .fromRows(from.length === 0 ? [{ id: 0, item: 0 as number | null, day: 0, amount: 0 }] : [...from])
@@ -210,8 +220,7 @@ test('a part in a variable gives what it gives where it is written out, and what
         const rows = rowsOf(from, to)
         const expected = places.flatMap((place) => PLACES[place]![1](rows))
         counts.rows += Math.min(1, expected.length)
-        const found = isStored ? await shared.materialize().collect() : await shared.collect()
-        expect(found).toEqual(expected)
+        expect(await rowsBy[how](shared)).toEqual(expected)
         expect(await apart.collect()).toEqual(expected)
       },
     ),

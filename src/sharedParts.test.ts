@@ -1,10 +1,17 @@
 /** Parts of a query that several of its places read run once, say so, and leave no memory behind. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { count, Session, sum } from './index.ts'
 
 const session = await Session.start({ workers: 2, progress: false })
-afterAll(async () => await session.stop())
+const folder = mkdtempSync(join(tmpdir(), 'shared-parts-'))
+afterAll(async () => {
+  await session.stop()
+  rmSync(folder, { recursive: true })
+})
 
 const LENGTH = 300_000
 const sales = session.fromColumns({
@@ -85,9 +92,26 @@ test('explain() has the part, and where it is read', async () => {
   `)
 })
 
+test('the join runs once for whoever takes the rows piece by piece, and for what is written', async () => {
+  let joins = 0
+  const listener = session.events.subscribe((event) => {
+    if (event.kind === 'stage' && event.phase === 'started' && event.stage === 'HashJoinExec') joins++
+  })
+  const rows = await report.collect()
+  const taken: unknown[] = []
+  for await (const row of report) taken.push(row)
+  const path = join(folder, 'report.parquet')
+  await report.writeParquet(path)
+  listener.unsubscribe()
+  expect(joins).toBe(3)
+  expect(taken).toEqual(rows)
+  expect(await (await session.readParquet(path)).collect()).toEqual(rows)
+})
+
 test('nothing of it stays in memory', async () => {
   const used = (): string => /[\d.]+ \w+ of [\d.]+ \w+ of memory used/.exec(inspect(session))?.[0] ?? inspect(session)
   const before = used()
   for (let i = 0; i < 3; i++) await report.collect()
+  for await (const _ of report) break
   expect(used()).toBe(before)
 })

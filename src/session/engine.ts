@@ -44,7 +44,7 @@ import type { RowFunctions } from '../planner/function/rowFunctions.ts'
 import { returnedElement } from '../planner/function/userFunction.ts'
 import { optimize } from '../planner/optimize.ts'
 import type { Runtime } from './runtime.ts'
-import { plannedShares, type SharedRun, sharesOf, withSharedRuns } from './sharedRuns.ts'
+import { plannedShares, type SharedRun, SharedRuns, sharesOf, withSharedRuns } from './sharedRuns.ts'
 import { type StoredForm, writeStored } from './storedFiles.ts'
 
 export class SessionEngine implements Engine {
@@ -88,17 +88,21 @@ export class SessionEngine implements Engine {
     const { store, executor } = this.#open()
     const moment = options.moment ?? store.plans.moment(plan)
     const { resolved, leave } = await store.enter(plan, moment)
+    const shares = new SharedRuns(executor, options)
+    let whole: readonly Batch[]
     try {
-      const optimized = optimize(resolved).plan
+      const optimized = optimize(await shares.run(resolved)).plan
       if (executor.streams(optimized, options)) {
         for await (const batch of executor.stream(optimized, options)) yield* ordinary([batch])
         return
       }
+      whole = ordinary(await executor.execute(optimized, options))
     } finally {
+      shares.free()
       leave()
     }
     // between two batches the consumer may write to arrays that the plan reads: holding their locks, it would wait for itself
-    yield* await this.execute(plan, { ...options, moment })
+    yield* whole
   }
 
   async fold(plan: LogicalPlan, kind: FoldKind, moment?: Moment): Promise<Folded | undefined> {
@@ -229,8 +233,9 @@ export class SessionEngine implements Engine {
     // batches are read in place: the locks are held until the last is encoded
     const { resolved, leave } = await store.enter(plan, moment)
     const lent = new Lent({ takesCodes: form.kind === 'parquet' && folders === undefined })
+    const shares = new SharedRuns(executor, { signal })
     try {
-      const optimized = optimize(resolved).plan
+      const optimized = optimize(await shares.run(resolved)).plan
       const batches = async function* (): AsyncGenerator<Batch, void, undefined> {
         // Arrow's writer does not encode on workers, and copies each batch at once
         if (executor.streams(optimized, { signal })) yield* executor.stream(optimized, { signal }, form.kind === 'arrow' ? undefined : lent)
@@ -239,6 +244,7 @@ export class SessionEngine implements Engine {
       return await this.#written(batches(), { ...where, element: plan.element, form, done: (batch) => lent.free(batch) })
     } finally {
       lent.freeAll()
+      shares.free()
       leave()
     }
   }

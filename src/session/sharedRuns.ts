@@ -21,6 +21,40 @@ interface SharedOptions {
   readonly isMeasured?: true
 }
 
+/** The shared parts of a plan that ran, whose rows lie in memory until they are freed. */
+export class SharedRuns {
+  private readonly executor: Executor
+  private readonly options: SharedOptions
+  private readonly storages: Storage[] = []
+  readonly runs: SharedRun[] = []
+
+  constructor(executor: Executor, options: SharedOptions = {}) {
+    this.executor = executor
+    this.options = options
+  }
+
+  /** Runs the parts of a plan, and returns the plan over their rows. */
+  async run(plan: LogicalPlan): Promise<LogicalPlan> {
+    const { signal, isMeasured } = this.options
+    let current = plan
+    for (;;) {
+      const shared = sharedSubplan(current, this.runs.length + 1)
+      if (shared === undefined || !this.executor.hasRoomFor(shared.plan)) return current
+      const record = isMeasured && new PlanRecord()
+      const storage = await storedRows(shared, this.executor, defined({ signal, record }))
+      if (storage === undefined) return current
+      this.storages.push(storage)
+      this.runs.push({ shared, ...defined({ record }) })
+      current = withLeaf(current, shared.node, { ...shared.leaf, storage })
+    }
+  }
+
+  /** Frees the rows: nothing of them, nor what lies in their memory, may be used afterwards. */
+  free(): void {
+    for (const storage of this.storages.splice(0)) freeStorage(storage)
+  }
+}
+
 /** Calls `run` with the plan over the rows of its shared parts, of which nothing may be used afterwards. */
 export async function withSharedRuns<T>(
   plan: LogicalPlan,
@@ -28,23 +62,11 @@ export async function withSharedRuns<T>(
   run: (plan: LogicalPlan, runs: readonly SharedRun[]) => Promise<T>,
   options: SharedOptions = {},
 ): Promise<T> {
-  const storages: Storage[] = []
-  const runs: SharedRun[] = []
+  const shares = new SharedRuns(executor, options)
   try {
-    let current = plan
-    for (;;) {
-      const shared = sharedSubplan(current, runs.length + 1)
-      if (shared === undefined || !executor.hasRoomFor(shared.plan)) break
-      const record = options.isMeasured && new PlanRecord()
-      const storage = await storedRows(shared, executor, defined({ signal: options.signal, record }))
-      if (storage === undefined) break
-      storages.push(storage)
-      runs.push({ shared, ...defined({ record }) })
-      current = withLeaf(current, shared.node, { ...shared.leaf, storage })
-    }
-    return await run(current, runs)
+    return await run(await shares.run(plan), shares.runs)
   } finally {
-    for (const storage of storages) freeStorage(storage)
+    shares.free()
   }
 }
 
