@@ -46,6 +46,7 @@ test('blocks run when all that they wait for has come, whenever it comes, and te
       const world: ConstructorParameters<typeof Edges>[3] = {
         storageOf: () => expect.unreachable('Nothing is moved.'),
         putRows: () => expect.unreachable('Nothing is served.'),
+        read: () => undefined,
         send: (_, { blocks: done, failed }) => {
           for (const [block] of done) told.push([block, failed])
           expect(new Set(done.map(([block]) => depthOf.get(block))).size).toBe(1)
@@ -161,6 +162,9 @@ test('threads of their own run blocks that wait for nothing first, never wait in
         const edges: Edges = new Edges(1, moves, numbers, {
           storageOf: () => storage,
           putRows: () => expect.unreachable('Nothing is served.'),
+          read: (parts) => {
+            for (const part of parts) part.fill(0xa5) // nobody reads it again
+          },
           send: (to, head, parts) => onTheirWay.push(() => processes[to]?.edges.take({ head, parts })),
         })
         const gate = new BlockGate({ blocks, work: { schedule: blocks, claimed: blocks }, claims, numbers }, edges)

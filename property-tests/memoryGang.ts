@@ -97,6 +97,11 @@ interface MemoryGangOptions {
   readonly compute?: (rank: number, place: Place) => NonNullable<NodeResources['compute']>
 }
 
+/** Whoever reads parts that were given back finds other bytes. */
+function spoil(parts: readonly Uint8Array[]): void {
+  for (const part of parts) part.fill(0xa5)
+}
+
 export function memoryGang(
   world: number,
   list: readonly Mishap[],
@@ -149,6 +154,7 @@ export function memoryGang(
         const receiver = processes.get(to)
         if (receiver !== undefined) send(undefined, receiver, message)
       },
+      giveBack: spoil,
       part: () => undefined,
       hold: () => undefined,
       letGo: () => undefined,
@@ -162,7 +168,10 @@ export function memoryGang(
     const place = takePlace(budget)
     const own: { process?: Process } = {}
     const node = new GangNode(
-      { send: (to, message) => (to === 0 || processes.has(to) ? send(own.process, processes.get(to), message) : undefined) },
+      {
+        send: (to, message) => (to === 0 || processes.has(to) ? send(own.process, processes.get(to), message) : undefined),
+        giveBack: spoil,
+      },
       { ...place, worthThreadsMs: 0, ...(compute && { compute: compute(rank, place) }) },
     )
     own.process = { rank, node, place, isHeld: false, isOut: false }

@@ -71,6 +71,7 @@ export class AskedLoads {
     const edges = new Edges(run, withLoads(moves, loads, own.numbers), own.numbers, {
       storageOf: this.#storageOf,
       putRows: (head, values) => unpackRows(this.#storageOf(head.storage), this.#rowsOf(head), values),
+      read: (parts) => gang.giveBack(parts),
       send: (to, head, parts) => gang.send(to, 'edge', head, parts),
     })
     gang.takeEdges(run, (edge) => edges.take(edge))

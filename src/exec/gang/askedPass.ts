@@ -69,6 +69,7 @@ export class AskedPass {
         lanes,
         storageOf: (number) => gang.storageOf(number) as DenseStorage, // as they were found
         rowsOf: (reader, number) => this.#rowsOf(reader, gang.storageOf(number)),
+        read: (parts) => gang.giveBack(parts),
         send: (rank, head, parts) => gang.send(rank, 'share', head, parts),
       })
       gang.takeShares(run, (share) => this.shared?.take(share))

@@ -310,8 +310,10 @@ export class Members {
         return
       }
       if (pending === undefined || !pending.left.delete(rank)) return // of a pass that was given up
-      if (type === 'done') pending.took({ rank, head: value as DoneHead, parts })
-      else throw failureOf(rank, value as FailedHead)
+      if (type === 'done') {
+        pending.took({ rank, head: value as DoneHead, parts })
+        this.giveBack(parts)
+      } else throw failureOf(rank, value as FailedHead)
     } catch (error) {
       if (pending === undefined || !(error instanceof GangError)) {
         this.lose(
@@ -377,6 +379,11 @@ export class Members {
     if (this.#broken !== undefined) return
     for (const number of head.storages) this.belongings.forgetStorage(number)
     for (const { rank } of [...this.#others, ...this.coming]) this.send(rank, 'forget', head)
+  }
+
+  /** Takes back the parts of a message that are read, whose memory parts that come have again. */
+  giveBack(parts: readonly Uint8Array[]): void {
+    this.#links.giveBack(parts)
   }
 
   send(to: number, type: FrameType, value: unknown, parts: readonly Uint8Array[] = []): void {

@@ -94,8 +94,10 @@ export async function serveGang(settings: GangSettings, code: string | URL, reso
   })
 }
 
+type NodeLinks = Pick<GangLinks, 'send' | 'giveBack'>
+
 export class GangNode {
-  readonly #links: Pick<GangLinks, 'send'>
+  readonly #links: NodeLinks
   readonly #resources: NodeResources
   readonly #loops = new Map<string, KnownLoop>()
   readonly #arrays: HeldArrays
@@ -118,7 +120,7 @@ export class GangNode {
   #failure: { readonly error: unknown } | undefined
   #turn: Promise<void> = Promise.resolve()
 
-  constructor(links: Pick<GangLinks, 'send'>, resources: NodeResources) {
+  constructor(links: NodeLinks, resources: NodeResources) {
     this.#links = links
     this.#resources = resources
     this.#arrays = new HeldArrays(resources.arena)
@@ -176,7 +178,10 @@ export class GangNode {
       const value = fromBytes(head)
       if (type === 'run') return await this.#run(value as RunHead)
       if (type === 'fetch') return await this.#fetched(value as FetchHead)
-      if (this.#spare.withRoom(() => this.#arrays.take(type, value, parts))) return
+      if (this.#spare.withRoom(() => this.#arrays.take(type, value, parts))) {
+        if (type !== 'keys') this.#links.giveBack(parts) // keys are kept as they came
+        return
+      }
       // heads are what rank 0 sends
       if (type === 'define') this.#spare.withRoom(() => this.#define(value as LoopDefinition))
       else if (type === 'forget') this.#forget(value as ForgetHead)
@@ -363,6 +368,7 @@ export class GangNode {
       storageOf: (number) => this.#arrays.dense(number),
       rowsOf: (reader, storage) =>
         knowsRows ? this.#arrays.rows({ loop: reader === place ? id : loopOfReader(id, reader), storage }) : undefined,
+      read: (parts) => this.#links.giveBack(parts),
       send: (to, head, parts) => this.#links.send(to, { type: 'share', head: toBytes(head, 'What a flush needs'), parts }),
     })
     this.#shared.set(run, shared)
@@ -377,6 +383,7 @@ export class GangNode {
     const edges = new Edges(run, withLoads(moves, loads, numbers), numbers, {
       storageOf: (number) => this.#arrays.dense(number),
       putRows: (rows, values) => this.#arrays.putRows(rows, values),
+      read: (parts) => this.#links.giveBack(parts),
       send: (to, head, parts) => this.#links.send(to, { type: 'edge', head: toBytes(head, 'A block'), parts }),
     })
     this.#edges.set(run, edges)

@@ -10,10 +10,14 @@ export interface LinkData {
   readonly identity: Identity
   /** 1 once all were told that the program has ended; a process that exits waits for it. */
   readonly released: Int32Array
+  /** Of `sendBuffers.ts`. */
+  readonly sendCells: Int32Array
 }
 
 export type ToLink =
-  | { readonly kind: 'send'; readonly to: number; readonly message: OutMessage }
+  | { readonly kind: 'send'; readonly to: number; readonly message: OutMessage; readonly cell?: number }
+  /** Nobody reads the parts that came in these buffers any more. */
+  | { readonly kind: 'read'; readonly buffers: readonly ArrayBuffer[] }
   /** A process is out of the gang. */
   | { readonly kind: 'part'; readonly rank: number }
   /** Rank 0's program has ended with this exit code. */

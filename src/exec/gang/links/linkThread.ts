@@ -22,10 +22,11 @@ import { Introductions, type MembersHead, type Place } from './introductions.ts'
 import { awaitOthers, join } from './joining.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { Dialled, type Served, serve } from './linkServer.ts'
-import type { InMessage } from './messages.ts'
+import { type InMessage, partPool } from './messages.ts'
 import { Nearby } from './nearby.ts'
 import { Peer } from './peer.ts'
 import { publish } from './rendezvous.ts'
+import { written } from './sendBuffers.ts'
 import { ringFor } from './sharedRing.ts'
 
 /** The most challenges that are open at a time; more than there are processes to come. */
@@ -47,6 +48,7 @@ class Link {
   readonly #peers = new Map<number, Peer>()
   readonly #challenges = new Set<string>()
   readonly #nearby = new Nearby()
+  readonly #pool = partPool()
   /** On rank 0, the addresses of processes that have joined and were not introduced yet. */
   readonly #places = new Map<number, Place>()
   readonly #introductions = new Introductions({
@@ -92,9 +94,19 @@ class Link {
   }
 
   take(message: ToLink): void {
-    if (message.kind === 'send') this.#peers.get(message.to)?.send(message.message)
+    if (message.kind === 'send') this.#send(message)
+    else if (message.kind === 'read') this.#pool.giveBack(message.buffers)
     else if (message.kind === 'part') this.#peers.get(message.rank)?.end('it is out of the gang')
     else void this.#release(message.code)
+  }
+
+  #send({ to, message, cell }: ToLink & { readonly kind: 'send' }): void {
+    const isWritten = (): void => {
+      if (cell !== undefined) written(this.#data.sendCells, cell)
+    }
+    const peer = this.#peers.get(to)
+    if (peer === undefined) isWritten()
+    else peer.send(message, isWritten)
   }
 
   /** Reports that there will be no gang; does nothing once this process is linked. */
@@ -180,7 +192,7 @@ class Link {
   #peer(rank: number, key: string, round = 0): Peer {
     const { rank: own, attempt, world, hasNoRings } = this.#data.settings
     const peer = new Peer(
-      { rank, own, epoch: attempt, key, round, ring: hasNoRings ? undefined : ringFor(world) },
+      { rank, own, epoch: attempt, key, round, ring: hasNoRings ? undefined : ringFor(world), pool: this.#pool },
       { took: (message) => this.#took(peer, message), lost: (why, fault) => this.#lost(peer, why, fault) },
     )
     this.#peers.set(rank, peer)

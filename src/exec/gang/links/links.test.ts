@@ -11,6 +11,7 @@ import type { LinkData } from './linkData.ts'
 import { type LinkEvents, Links } from './links.ts'
 import type { InMessage } from './messages.ts'
 import { publishEnd, publishLoss } from './rendezvous.ts'
+import { roomToSend } from './sendBuffers.ts'
 import type { GangSettings } from './settings.ts'
 
 let folder = ''
@@ -79,6 +80,32 @@ test('messages of any length arrive as they were sent, in both directions, and a
   expect(node.told).toMatchObject({ released: [3], lost: [] })
 })
 
+test('memory of parts that were written, or never will be, is used for parts that are sent later', async () => {
+  const [driver, node] = [listener(), listener()]
+  const [first, second] = await Promise.all([start(settings(0), driver.events), start(settings(1), node.events)])
+  const rooms = (count: number): Uint8Array[] => Array.from({ length: count }, () => roomToSend(300_000))
+  const send = (room: Uint8Array): void => first.send(1, { type: 'rows', head: new Uint8Array(0), parts: [room] })
+  const sent = rooms(8)
+  for (const [i, room] of sent.entries()) send(room.fill(i))
+  await until(() => node.told.messages.length === sent.length)
+  for (const [i, { message }] of node.told.messages.entries()) expect(message.parts[0]).toEqual(new Uint8Array(300_000).fill(i))
+  expect(() => send(sent[3] as Uint8Array)).toThrow('Memory for one message is part of two.')
+  const again = new Set(rooms(8).map(({ buffer }) => buffer))
+  expect(again).toEqual(new Set(sent.map(({ buffer }) => buffer)))
+  expect(rooms(8).some(({ buffer }) => again.has(buffer))).toBe(false) // those are asked for, and not sent
+  const came = node.told.messages.map(({ message }) => message.parts[0]?.buffer)
+  second.giveBack(node.told.messages.flatMap(({ message }) => message.parts))
+  expect(came.map((buffer) => buffer?.byteLength)).toEqual(came.map(() => 0))
+  first.part(1)
+  const lost = rooms(8)
+  for (const room of lost) send(room)
+  const found = new Set<ArrayBufferLike>()
+  await until(() => {
+    for (const { buffer } of rooms(8)) found.add(buffer)
+    return lost.every(({ buffer }) => found.has(buffer))
+  })
+})
+
 test('a process that comes in the place of another just as the program ends hears of the end, whenever it asks', async () => {
   for (const delayMs of [0, 20, 60, 100, 150, 200, 250]) {
     const [driver, node, late] = [listener(), listener(), listener()]
@@ -95,7 +122,12 @@ test('a process that comes in the place of another just as the program ends hear
 })
 
 test('who finds nobody asks until it is told that its time is over', async () => {
-  const data = { settings: settings(1, { joinMs: 0 }), identity: {} as LinkData['identity'], released: new Int32Array(1) } // nobody reads it
+  const data = {
+    settings: settings(1, { joinMs: 0 }),
+    identity: {} as LinkData['identity'],
+    released: new Int32Array(1),
+    sendCells: new Int32Array(1),
+  } // nobody reads them
   const missed: string[] = []
   const joined = joinGang(data, {
     port: 1,

@@ -1,11 +1,14 @@
 /** The links of this process as its main thread uses them: they live on a thread of their own. */
 import { Worker } from 'node:worker_threads'
+import { defined } from '../../../core/defined.ts'
 import { GangError } from '../../../core/errors.ts'
 import { isError } from '../../../core/isError.ts'
+import { LEAST_POOLED_BYTES } from './bufferPool.ts'
 import { identityOf } from './identity.ts'
 import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
 import { linkProgram } from './linkProgram.ts'
 import type { InMessage, OutMessage } from './messages.ts'
+import { sendCells, sentIn } from './sendBuffers.ts'
 import type { GangSettings } from './settings.ts'
 
 export interface LinkEvents {
@@ -38,7 +41,7 @@ export class Links {
   /** Starts the link thread; resolves when all links stand. `code` is the program of worker threads, for `identityOf`. */
   static async start(settings: GangSettings, code: string | URL, events: LinkEvents): Promise<Links> {
     const released = new Int32Array(new SharedArrayBuffer(4))
-    const data: LinkData = { settings, identity: identityOf(settings, code), released }
+    const data: LinkData = { settings, identity: identityOf(settings, code), released, sendCells }
     const program = await linkProgram()
     const options = { workerData: data, execArgv: [], name: 'distarray links' }
     const thread = new Worker(program, { ...options, eval: typeof program === 'string' })
@@ -68,7 +71,13 @@ export class Links {
 
   /** Sends a message; its parts are read where they lie and must not change before the message is answered. */
   send(to: number, message: OutMessage): void {
-    this.#post({ kind: 'send', to, message })
+    this.#post({ kind: 'send', to, message, ...defined({ cell: sentIn(message.parts) }) })
+  }
+
+  /** Takes back the parts of a message that came, once they are read: they are empty from now on. */
+  giveBack(parts: readonly Uint8Array[]): void {
+    const buffers = parts.filter(({ length }) => length >= LEAST_POOLED_BYTES).map(({ buffer }) => buffer as ArrayBuffer) // a part each
+    if (buffers.length > 0) this.#post({ kind: 'read', buffers }, buffers)
   }
 
   /** Ends the link to a process: nothing more is sent to it, or taken from it; the others hear that it is out. */
@@ -114,8 +123,8 @@ export class Links {
     }
   }
 
-  #post(message: ToLink): void {
-    this.#thread.postMessage(message)
+  #post(message: ToLink, transfer: readonly ArrayBuffer[] = []): void {
+    this.#thread.postMessage(message, transfer)
   }
 }
 

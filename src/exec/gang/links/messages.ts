@@ -5,6 +5,8 @@
  *
  * Between processes of one machine, a long body lies in a ring, and the frame has its place there: position 8 | bytes 4.
  */
+
+import { BufferPool } from './bufferPool.ts'
 import { encodeFrame, type Frame, FrameFault, type FrameType, IN_RING, LAST, MOST_BODY_BYTES, metaOf } from './frame.ts'
 import type { RingReader, RingWriter } from './sharedRing.ts'
 
@@ -74,16 +76,26 @@ function cutter(pieces: readonly Uint8Array[]): (length: number) => Uint8Array[]
   }
 }
 
+/** The memory of parts that come. Each has a buffer of its own, so that it can be handed to another thread. */
+export type PartPool = BufferPool<ArrayBuffer>
+
+export function partPool(): PartPool {
+  return new BufferPool((length) => Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer) // of its own
+}
+
 /** Joins the frames of one link into messages. Throws FrameFault for frames that do not follow each other. */
 export class MessageReader {
   readonly #address: Address
   readonly #ring: RingReader | undefined
+  readonly #pool: PartPool
   #number = 0
   #open: { readonly type: FrameType; readonly pieces: Pieces; left: number } | undefined
 
-  constructor(address: Address, ring?: RingReader) {
+  /** `pool` has the memory of parts. */
+  constructor(address: Address, ring?: RingReader, pool: PartPool = partPool()) {
     this.#address = address
     this.#ring = ring
+    this.#pool = pool
   }
 
   /** The message that ends with this frame; undefined where more is to come. */
@@ -93,7 +105,7 @@ export class MessageReader {
     if (frame.epoch !== epoch) throw new FrameFault('It is of another epoch.')
     if (frame.from !== from || frame.to !== to) throw new FrameFault('It is from somebody else, or for somebody else.')
     if (frame.number !== this.#number++) throw new FrameFault('It is out of order.')
-    this.#open ??= opened(frame)
+    this.#open ??= opened(frame, this.#pool)
     const open = this.#open
     if (frame.type !== open.type) throw new FrameFault('It is of another kind than its message.')
     const inRing = (flags & IN_RING) === 0 ? undefined : placeOf(body)
@@ -112,23 +124,25 @@ export class MessageReader {
   }
 }
 
-function opened(frame: Frame): { readonly type: FrameType; readonly pieces: Pieces; left: number } {
+function opened(frame: Frame, pool: PartPool): { readonly type: FrameType; readonly pieces: Pieces; left: number } {
   const { lengths } = metaOf(frame)
   const areLengths = Array.isArray(lengths) && lengths.every((length) => Number.isSafeInteger(length) && length >= 0)
   const left = areLengths ? (lengths as number[]).reduce((sum, length) => sum + length, 0) : Number.NaN
   if (!areLengths || lengths.length > MOST_PARTS + 1 || !(left <= MOST_MESSAGE_BYTES))
     throw new FrameFault('The lengths of its message are none.')
-  return { type: frame.type, pieces: new Pieces(lengths as number[]), left }
+  return { type: frame.type, pieces: new Pieces(lengths as number[], pool), left }
 }
 
-/** The head and parts of a message that comes. Each has a buffer of its own, so that it can be handed to another thread. */
+/** The head and parts of a message that comes. */
 class Pieces {
   readonly #lengths: readonly number[]
+  readonly #pool: PartPool
   readonly #pieces: Uint8Array[] = []
   #filled = 0
 
-  constructor(lengths: readonly number[]) {
+  constructor(lengths: readonly number[], pool: PartPool) {
     this.#lengths = lengths
+    this.#pool = pool
   }
 
   /** The memory of the next `length` bytes, as runs in one piece each. A piece gets its memory when its first byte comes. */
@@ -157,7 +171,7 @@ class Pieces {
   #begin(): Uint8Array {
     const length = this.#lengths[this.#pieces.length] as number // the lengths add up to what came
     try {
-      const piece = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
+      const piece = new Uint8Array(this.#pool.take(length), 0, length)
       this.#pieces.push(piece)
       this.#filled = 0
       return piece

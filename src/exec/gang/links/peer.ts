@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { ServerWritableStream } from '@grpc/grpc-js'
 import { isError } from '../../../core/isError.ts'
 import { decodeFrame, FrameFault } from './frame.ts'
-import { framesOf, type InMessage, MessageReader, type OutMessage } from './messages.ts'
+import { framesOf, type InMessage, MessageReader, type OutMessage, type PartPool } from './messages.ts'
 import { type RingReader, type RingWriter, ringOffer, ringOffered } from './sharedRing.ts'
 
 /** Frames that are written in one turn of the thread. */
@@ -15,6 +15,11 @@ export interface PeerEvents {
   took(message: InMessage): void
   /** Called once when the link ends, for whatever reason; nothing follows it. */
   lost(why: string, fault: 'lost' | 'frame'): void
+}
+
+interface Queued {
+  readonly message: OutMessage
+  readonly written: () => void
 }
 
 export class Peer {
@@ -33,7 +38,7 @@ export class Peer {
   readonly #ring: RingReader | undefined
   /** The ring of the other process. */
   #writes: RingWriter | undefined
-  readonly #queue: OutMessage[] = []
+  readonly #queue: Queued[] = []
   #stream: Stream | undefined
   #number = 0
   #isPumping = false
@@ -48,6 +53,7 @@ export class Peer {
       key,
       round,
       ring,
+      pool,
     }: {
       readonly rank: number
       readonly own: number
@@ -56,6 +62,8 @@ export class Peer {
       readonly round: number
       /** Taken over: it is closed when the link ends. */
       readonly ring?: RingReader | undefined
+      /** The memory of parts that come. */
+      readonly pool?: PartPool
     },
     events: PeerEvents,
   ) {
@@ -66,7 +74,7 @@ export class Peer {
     this.#epoch = epoch
     this.#events = events
     this.#ring = ring
-    this.#reader = new MessageReader({ epoch, from: rank, to: own }, ring)
+    this.#reader = new MessageReader({ epoch, from: rank, to: own }, ring, pool)
   }
 
   get hasStream(): boolean {
@@ -101,9 +109,13 @@ export class Peer {
     void this.#pump()
   }
 
-  send(message: OutMessage): void {
-    if (this.#isOver) return
-    this.#queue.push(message)
+  /** Sends a message; `written` is called once it is written, or never will be. */
+  send(message: OutMessage, written: () => void = () => undefined): void {
+    if (this.#isOver) {
+      written()
+      return
+    }
+    this.#queue.push({ message, written })
     void this.#pump()
   }
 
@@ -122,7 +134,7 @@ export class Peer {
   end(why: string, fault: 'lost' | 'frame' = 'lost'): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#queue.length = 0
+    for (const { written } of this.#queue.splice(0)) written()
     this.#stream?.end()
     this.#ring?.close()
     this.#writes?.close()
@@ -141,21 +153,27 @@ export class Peer {
     if (stream === undefined || this.#isPumping) return
     this.#isPumping = true
     try {
-      for (let message = this.#queue.shift(); message !== undefined && !this.#isOver; message = this.#queue.shift()) {
-        for (const frame of framesOf(message, { epoch: this.#epoch, from: this.#own, to: this.rank }, this.#number, this.#writes)) {
-          this.#number++
-          // frames that are written beyond that would lie in memory until the other process takes them
-          if (!stream.write(frame)) await once(stream, 'drain')
-          // frames leave between two turns of this thread, and the other process is to take out of the ring meanwhile
-          else if (this.#number % TURN_FRAMES === 0) await new Promise(setImmediate)
-          if (this.#isOver) break
-        }
-      }
+      for (let next = this.#queue.shift(); next !== undefined && !this.#isOver; next = this.#queue.shift()) await this.#write(next, stream)
     } catch (error) {
       this.end(isError(error) ? error.message : String(error))
     } finally {
       this.#isPumping = false
       this.#emptied?.()
+    }
+  }
+
+  async #write({ message, written }: Queued, stream: Stream): Promise<void> {
+    try {
+      for (const frame of framesOf(message, { epoch: this.#epoch, from: this.#own, to: this.rank }, this.#number, this.#writes)) {
+        this.#number++
+        // frames that are written beyond that would lie in memory until the other process takes them
+        if (!stream.write(frame)) await once(stream, 'drain')
+        // frames leave between two turns of this thread, and the other process is to take out of the ring meanwhile
+        else if (this.#number % TURN_FRAMES === 0) await new Promise(setImmediate)
+        if (this.#isOver) break
+      }
+    } finally {
+      written() // a frame is a copy
     }
   }
 }

@@ -5,6 +5,7 @@ import type { TypedArray } from '../../../core/data/column.ts'
 import type { DType } from '../../../core/data/schema.ts'
 import { fillerOf, type MadeSpec } from '../../arrays/makeArray.ts'
 import { partsOf } from '../../arrays/parted.ts'
+import { roomToSend } from '../links/sendBuffers.ts'
 import { bytesOf } from './changes.ts'
 import type { Box } from './transfers.ts'
 
@@ -23,14 +24,9 @@ export function bytesOfAll(boxes: readonly StoredBox[]): number {
   return boxes.reduce((sum, box) => sum + bytesOfBox(box), 0)
 }
 
-/** Shared memory, which goes to another thread without a copy. */
-export function sharedBytes(length: number): Uint8Array {
-  return new Uint8Array(new SharedArrayBuffer(length))
-}
-
-/** Copies the elements of boxes into new shared memory. */
+/** Copies the elements of boxes into memory for one message. */
 export function packBoxes(boxes: readonly StoredBox[]): Uint8Array {
-  return packInto(boxes, sharedBytes(bytesOfAll(boxes)))
+  return packInto(boxes, roomToSend(bytesOfAll(boxes)))
 }
 
 /** Copies the elements of boxes into `bytes`, which has room for just these. */

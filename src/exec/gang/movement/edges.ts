@@ -4,7 +4,8 @@
  */
 import type { DenseStorage } from '../../../core/arrays/storage.ts'
 import type { BlockGate, Outside } from '../../loops/claims/blockGate.ts'
-import { bytesOfAll, bytesOfBox, packInto, type StoredBox, sharedBytes, unpackBoxes } from './boxWire.ts'
+import { roomToSend } from '../links/sendBuffers.ts'
+import { bytesOfAll, bytesOfBox, packInto, type StoredBox, unpackBoxes } from './boxWire.ts'
 import { groupOf, groupsOf, type Moves, type NumberedBox, type RowsHead, type Send, type Take } from './moves.ts'
 
 /** Head of `edge`: blocks that are done, in their order, whose elements the parts hold. */
@@ -38,6 +39,7 @@ export class Edges implements Outside {
   readonly #tables: EdgeTables
   readonly #storageOf: (number: number) => DenseStorage
   readonly #putRows: (rows: RowsHead, values: Uint8Array) => void
+  readonly #read: (parts: readonly Uint8Array[]) => void
   readonly #send: (to: number, head: EdgeHead, parts: readonly Uint8Array[]) => void
   readonly #early: Edge[] = []
   /** The edges held back, by their groups. */
@@ -55,10 +57,13 @@ export class Edges implements Outside {
     {
       storageOf,
       putRows,
+      read,
       send,
     }: {
       readonly storageOf: (number: number) => DenseStorage
       readonly putRows: (rows: RowsHead, values: Uint8Array) => void
+      /** Takes back the parts of an edge once they are stored. */
+      readonly read: (parts: readonly Uint8Array[]) => void
       readonly send: (to: number, head: EdgeHead, parts: readonly Uint8Array[]) => void
     },
   ) {
@@ -66,6 +71,7 @@ export class Edges implements Outside {
     this.#tables = tablesOf(moves, numbers)
     this.#storageOf = storageOf
     this.#putRows = putRows
+    this.#read = read
     this.#send = send
     this.waits = this.#tables.waits.slice()
     this.#left = new Map(this.#tables.counts)
@@ -102,7 +108,7 @@ export class Edges implements Outside {
       const held = this.#held.get(group) ?? { to, blocks: [], parts: [], room: new Uint8Array(0) }
       this.#held.set(group, held)
       const length = bytesOfAll(stored)
-      if (length > held.room.length) held.room = sharedBytes(length * Math.min(left + 1, most - held.blocks.length))
+      if (length > held.room.length) held.room = roomToSend(length * Math.min(left + 1, most - held.blocks.length))
       const packed = packInto(stored, held.room.subarray(0, length))
       held.room = held.room.subarray(length)
       this.bytes += length
@@ -141,6 +147,7 @@ export class Edges implements Outside {
       this.#put(this.#tables.takes.get(block) as Take, edge.parts.slice(at, at + count)) // as seen above
       at += count
     }
+    this.#read(edge.parts)
     const released = blocks.flatMap(([block]) => placesOf(this.#tables, this.#tables.takes.get(block)?.releases ?? []))
     for (const place of released) this.waits[place]!--
     this.#gate.release(released, failed)

@@ -68,6 +68,8 @@ export interface SharedPassOptions {
   readonly storageOf: (number: number) => DenseStorage
   /** The rows that a process reads of an array; undefined where they are not known. */
   readonly rowsOf: (place: number, storage: number) => Rows | undefined
+  /** Takes back the parts of a share once they are stored. */
+  readonly read: (parts: readonly Uint8Array[]) => void
   readonly send: (rank: number, head: ShareHead, parts: readonly Uint8Array[]) => void
 }
 
@@ -137,6 +139,7 @@ export class SharedPass {
         if (head.isRows?.[i] === true) unpackRows(storage, this.#rowsOf(this.#options.place, head.place, number, cuts) as Rows, bytes)
         else applyChanges(storage.data as never, { runs: runsOf(parts[2 * i] as Uint8Array), bytes })
       }
+      this.#options.read(parts)
     }
   }
 
@@ -157,6 +160,7 @@ export class SharedPass {
       const regions = this.#arrays.flatMap(({ lanes, cuts }) => regionsOf(lanes, sharing.lanes, head.place, cuts, place))
       for (const [i, region] of regions.entries())
         applyChanges(region, { runs: runsOf(parts[2 * i] as Uint8Array), bytes: parts[2 * i + 1] as Uint8Array }) // two a region
+      this.#options.read(parts)
     }
     if (isLast) for (const { piece } of this.#arrays) flushLanes(piece)
     else await this.#flushRound(round)

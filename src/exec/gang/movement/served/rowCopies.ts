@@ -1,5 +1,6 @@
 /** The values of rows, packed one behind the other for a message, and put back into their places. */
 import type { DenseStorage } from '../../../../core/arrays/storage.ts'
+import { roomToSend } from '../../links/sendBuffers.ts'
 import { bytesOf, copyWords, type Words, wordsOf } from '../changes.ts'
 import type { Rows } from './servedRows.ts'
 
@@ -52,10 +53,10 @@ function elementsOf(rows: Rows): Int32Array | undefined {
   return elements
 }
 
-/** Copies the values of rows into new shared memory. */
+/** Copies the values of rows into memory for one message. */
 export function packRows({ data }: DenseStorage, rows: Rows): Uint8Array {
   const elements = elementsOf(rows)
-  const packed = new Uint8Array(new SharedArrayBuffer(countOfRows(rows) * data.BYTES_PER_ELEMENT))
+  const packed = roomToSend(countOfRows(rows) * data.BYTES_PER_ELEMENT)
   const [from, to] = [wordsOf(bytesOf(data), data), wordsOf(packed, data)]
   const width = data.BYTES_PER_ELEMENT / to.BYTES_PER_ELEMENT
   if (elements === undefined) eachRow(rows, width, (first, length, at) => copyWords(from, first, to, at, length))
