@@ -7,8 +7,6 @@
 
 import type { Storage } from '../../core/arrays/storage.ts'
 import { Bug, GangError } from '../../core/errors.ts'
-import { isError } from '../../core/isError.ts'
-import { wireToError } from '../workers/wire.ts'
 import { Coming } from './coming.ts'
 import { fromBytes, toBytes } from './definition.ts'
 import { type LinkCost, NOMINAL_COST } from './linkCost.ts'
@@ -20,7 +18,7 @@ import type { GangSettings } from './links/settings.ts'
 import { Belongings, type Needed } from './movement/belongings.ts'
 import type { Edge, EdgeHead } from './movement/edges.ts'
 import { bytesMissing } from './movement/needs.ts'
-import type { DoneHead, FailedHead, FetchHead, ForgetHead, RunHead } from './movement/passWire.ts'
+import { type DoneHead, type FailedHead, type FetchHead, type ForgetHead, failureOf, type RunHead } from './movement/passWire.ts'
 import type { Share, ShareHead } from './movement/shares.ts'
 import type { Box } from './movement/transfers.ts'
 
@@ -391,13 +389,4 @@ export class Members {
     const isNew = this.coming.some(({ rank }) => rank === to)
     this.#links.send(to, { type, head: toBytes(value, 'A loop'), parts: isNew ? parts.map((part) => part.slice()) : parts })
   }
-}
-
-/** A process that could not run its part of a pass, as where memory did not suffice. */
-function failureOf(rank: number, { error }: FailedHead): GangError {
-  const cause = wireToError(error)
-  return new GangError(`Rank ${rank} could not run its part of the pass: ${isError(cause) ? cause.message : String(cause)}`, 'failed', {
-    rank,
-    cause,
-  })
 }

@@ -21,9 +21,7 @@ import { HeldArrays } from './heldArrays.ts'
 import type { UsedElements } from './heldElements.ts'
 import type { FrameType } from './links/frame.ts'
 import type { GangLinks } from './links/gangLinks.ts'
-import { type LinkEvents, Links } from './links/links.ts'
 import type { InMessage } from './links/messages.ts'
-import type { GangSettings } from './links/settings.ts'
 import { packBoxes } from './movement/boxWire.ts'
 import { type Before, changesOf, copyOf, emptyOf, orAll } from './movement/changes.ts'
 import { type Edge, type EdgeHead, Edges } from './movement/edges.ts'
@@ -70,29 +68,6 @@ interface KnownLoop {
 }
 
 const NO_MOVES: Moves = { sends: [], together: [], takes: [], ends: [] }
-
-/** Serves rank 0; resolves with the exit code of its program, rejects with a GangError when it is lost. */
-export async function serveGang(settings: GangSettings, code: string | URL, resources: NodeResources): Promise<number> {
-  let events: LinkEvents | undefined
-  const early: (() => void)[] = []
-  const later = (run: (to: LinkEvents) => void): void => {
-    if (events === undefined) early.push(() => run(events as LinkEvents))
-    else run(events)
-  }
-  return await new Promise<number>((resolve, reject) => {
-    const starting = Links.start(settings, code, {
-      took: (from, message) => later((to) => to.took(from, message)),
-      lost: reject,
-      released: resolve,
-    })
-    starting.then((links) => {
-      links.hold()
-      const node = new GangNode(links, resources)
-      events = { took: (_, message) => node.take(message), lost: reject, released: resolve }
-      for (const run of early) run()
-    }, reject)
-  })
-}
 
 type NodeLinks = Pick<GangLinks, 'send' | 'giveBack'>
 

@@ -1,5 +1,6 @@
 /** The messages between a process's main thread and the thread of its links. */
-import type { GangFault } from '../../../core/errors.ts'
+import { GangError, type GangFault } from '../../../core/errors.ts'
+import { isError } from '../../../core/isError.ts'
 import type { Identity } from './identity.ts'
 import type { InMessage, OutMessage } from './messages.ts'
 import type { GangSettings } from './settings.ts'
@@ -40,3 +41,12 @@ export type FromLink =
   /** A process has come in the place of one that was lost. */
   | { readonly kind: 'joined'; readonly rank: number }
   | { readonly kind: 'released'; readonly code: number }
+
+/** The form of an error that keeps this process out of its gang. */
+export function faultOf(error: unknown, rank: number): FaultText {
+  if (error instanceof GangError) {
+    const { message, fault } = error
+    return { message, fault, ...(error.rank === undefined ? {} : { rank: error.rank }) }
+  }
+  return { message: `Rank ${rank} could not join its gang: ${isError(error) ? error.message : String(error)}`, fault: 'address', rank }
+}

@@ -20,7 +20,7 @@ import { decodeFrame, encodeCall, FrameFault, metaOf } from './frame.ts'
 import { errorOf, isProof, mismatchOf, proofOf } from './identity.ts'
 import { Introductions, type MembersHead, type Place } from './introductions.ts'
 import { awaitOthers, join } from './joining.ts'
-import type { FaultText, FromLink, LinkData, ToLink } from './linkData.ts'
+import { type FaultText, type FromLink, faultOf, type LinkData, type ToLink } from './linkData.ts'
 import { Dialled, type Served, serve } from './linkServer.ts'
 import { type InMessage, partPool } from './messages.ts'
 import { Nearby } from './nearby.ts'
@@ -396,12 +396,4 @@ class Link {
 /** Encodes a refusal; `later` says that asking again may help. */
 function refusal(rank: number, fault: FaultText, later = false): Buffer {
   return encodeCall('refused', 0, rank, { ...fault, later })
-}
-
-function faultOf(error: unknown, rank: number): FaultText {
-  if (error instanceof GangError) {
-    const { message, fault } = error
-    return { message, fault, ...(error.rank === undefined ? {} : { rank: error.rank }) }
-  }
-  return { message: `Rank ${rank} could not join its gang: ${isError(error) ? error.message : String(error)}`, fault: 'address', rank }
 }

@@ -1,7 +1,9 @@
 /** The messages by which rank 0 asks for a pass, and those that answer it. */
 
 import type { Storage } from '../../../core/arrays/storage.ts'
+import { GangError } from '../../../core/errors.ts'
 import type { Primitive } from '../../../core/ir/functionIr.ts'
+import { isError } from '../../../core/isError.ts'
 import type { MadeSpec } from '../../arrays/makeArray.ts'
 import type { ScannedSpec } from '../../arrays/scannedArray.ts'
 import type { ShareResult } from '../../loops/callerPass.ts'
@@ -10,7 +12,7 @@ import type { LoopTaskResult } from '../../loops/loopTask.ts'
 import type { AccumulatorPart } from '../../loops/reductions/accumulatorLog.ts'
 import { type Lanes, rootsAmong } from '../../loops/reductions/reductionCopies.ts'
 import type { Arena } from '../../memory/arena.ts'
-import type { WireError } from '../../workers/wire.ts'
+import { type WireError, wireToError } from '../../workers/wire.ts'
 import { applyChanges, bytesOf, type Changes } from './changes.ts'
 import type { Loads, Moves, NumberedBox, RowsHead } from './moves.ts'
 import type { Sharing } from './shares.ts'
@@ -161,4 +163,13 @@ function unleased(part: AccumulatorPart, arena: Arena): AccumulatorPart {
   const own =
     values instanceof Float64Array ? values.slice(0, used) : (arena.view('f64', values.offset, values.length) as Float64Array).slice()
   return { ...part, values: own }
+}
+
+/** A process that could not run its part of a pass, as where memory did not suffice. */
+export function failureOf(rank: number, { error }: FailedHead): GangError {
+  const cause = wireToError(error)
+  return new GangError(`Rank ${rank} could not run its part of the pass: ${isError(cause) ? cause.message : String(cause)}`, 'failed', {
+    rank,
+    cause,
+  })
 }
