@@ -39,6 +39,7 @@ interface Pending {
   readonly left: Set<number>
   /** The ranks of all that run the pass. */
   readonly ranks: readonly number[]
+  /** The parts of the answer are given back as soon as it returns. */
   took(answer: Answer): void
   done(): void
   failed(error: unknown): void

@@ -22,17 +22,18 @@ export async function scanElsewhere(gang: Members, others: readonly Other[], nee
     const without = others.filter((other) => gang.belongings.computes(other, number, one))
     const spec = without.length === 0 ? undefined : one.scanned?.()
     if (spec === undefined) continue
-    const answers: Answer[] = []
+    const digests: (readonly [rank: number, digest: Buffer])[] = []
+    const took = ({ rank, parts }: Answer): unknown => digests.push([rank, Buffer.from(parts[0] as Uint8Array)]) // a copy
     const run = gang.nextQuestion()
     const head: FetchHead = { run, scan: { storage: number, spec } }
-    const asked = gang.ask(run, 'fetch', new Map(without.map((other) => [other, head])), undefined, (answer) => answers.push(answer))
+    const asked = gang.ask(run, 'fetch', new Map(without.map((other) => [other, head])), undefined, took)
     asked.catch(() => undefined) // awaited below
     const own = Buffer.from(digestOf(one.storage))
     await asked
     const sent = new Set<number>()
-    for (const { rank, parts } of answers) {
+    for (const [rank, digest] of digests) {
       const other = without.find((each) => each.rank === rank) as Other // one that was asked
-      if (own.equals(parts[0] as Uint8Array)) gang.belongings.supplied(other, number, one)
+      if (own.equals(digest)) gang.belongings.supplied(other, number, one)
       else {
         sent.add(rank)
         gang.send(rank, 'forget', { loops: [], storages: [number] })
