@@ -705,6 +705,16 @@ test('functions of constants are folded to what they give', () => {
   expect(row((r) => r.stars / Math.round(-0.2) + Math.min(r.stars, Math.hypot()))).toBe('return ((#0.stars / -0) + Math.min(#0.stars, 0))')
 })
 
+test('a function whose name may be one that all objects have is not chosen by its name', () => {
+  const ops = { half: (v: number) => v / 2, toFixed: (v: number) => Math.round(v) }
+  const [own, inherited] = [
+    ['half', 'toFixed'],
+    ['half', 'valueOf'],
+  ]
+  expect(loop((_, [u], { W }) => W.set(u, 0, ops[own[u] as 'half'](u)))).toMatch(/^let which = /)
+  expect(loop((_, [u], { W }) => W.set(u, 0, ops[inherited[u] as 'half'](u)))).toMatch(/^It computes the name of a field\./)
+})
+
 test('lists and objects of constants that are written out are looked up as captured ones are', () => {
   expect(row((r) => ['a', 'b'].includes(r.name))).toBe('return ((#0.name === $list[0]) || (#0.name === $list[1]))')
   expect(row((r) => [1, Number.NaN, null].includes(r.movie))).toBe('return (find #0.movie in $list_keys)')

@@ -4,7 +4,8 @@
  *     ops[c ? 'add' : 'mul'](x, y)      which = c ? 'add' : 'mul';  if (which === 'add') chosen = x + y  else if (which === 'mul') chosen = x * y  else throw
  *     const f = ops[step.op]            the same, where f is called
  *
- * Sound because all that the object has of its own are functions: another name is none of them, and the call is a TypeError.
+ * Sound because all that the object has of its own are functions: another name is none of them, and the call is a TypeError. A captured list
+ * with a name that all objects have, as 'toString', is left to JavaScript.
  */
 import type { AnyNode } from 'acorn'
 import { classOf } from '../../captures/capturedKeys.ts'
@@ -28,6 +29,8 @@ export function functionNamed(
   const functions = functionsOf(l, object, node)
   const given = functions && l.scalarOrNothing(name, node)
   if (functions === undefined || given === undefined) return undefined
+  const isInherited = (text: string): boolean => text in Object.prototype && !functions.some(([own]) => own === text)
+  if (given.kind === 'Lookup' && l.textsOf(given)?.some(isInherited) === true) return undefined
   const span = l.span(node)
   const at = l.kindTexts.has(given) ? given : l.stabilized(given, 'which')
   const holds = (kinds: readonly string[] | undefined): boolean => kinds?.every((kind) => kind === 'utf8' || kind === 'null') === true
