@@ -8,13 +8,15 @@
 export const LEAST_POOLED_BYTES: number = 2 ** 15
 /** New buffers have a multiple of this part of the power of two below their length, so that they fit others of about that length. */
 const STEPS = 8
-/** The time after which memory that nobody has asked for is let go. */
-const IDLE_MS = 10_000
+/** Memory that nobody asks for in one whole turn of this length is let go, whatever else is asked for meanwhile. */
+const TURN_MS = 5_000
 
 export class BufferPool<B extends ArrayBufferLike> {
   readonly #make: (length: number) => B
-  #free: B[] = []
-  #idle: NodeJS.Timeout | undefined
+  /** What was given back in this turn, and before it. */
+  #recent: B[] = []
+  #older: B[] = []
+  #turn: NodeJS.Timeout | undefined
 
   constructor(make: (length: number) => B) {
     this.#make = make
@@ -24,25 +26,28 @@ export class BufferPool<B extends ArrayBufferLike> {
   take(length: number): B {
     if (length < LEAST_POOLED_BYTES) return this.#make(length)
     let found: B | undefined
-    for (const one of this.#free) {
+    for (const one of [...this.#recent, ...this.#older]) {
       const fits = one.byteLength >= length && one.byteLength <= 2 * length
       if (fits && (found === undefined || one.byteLength < found.byteLength)) found = one
     }
     if (found === undefined) return this.#make(roundedUp(length))
-    this.#free.splice(this.#free.indexOf(found), 1)
+    const free = this.#recent.includes(found) ? this.#recent : this.#older
+    free.splice(free.indexOf(found), 1)
     return found
   }
 
   /** Takes buffers whose bytes nobody reads any more. */
   giveBack(buffers: readonly B[]): void {
-    this.#free.push(...buffers)
-    if (this.#idle === undefined) this.#idle = setTimeout(() => this.#letGo(), IDLE_MS).unref()
-    else this.#idle.refresh()
+    this.#recent.push(...buffers)
+    this.#turn ??= setInterval(() => this.#letGo(), TURN_MS).unref()
   }
 
   #letGo(): void {
-    this.#free = []
-    this.#idle = undefined
+    this.#older = this.#recent
+    this.#recent = []
+    if (this.#older.length > 0) return
+    clearInterval(this.#turn)
+    this.#turn = undefined
   }
 }
 
